@@ -1,0 +1,33 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench clean
+
+help:  ## say what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at (demo/report.html)
+	$(BIN)/graphlowrank demo --output demo/report.html
+
+test: $(VENV)/installed  ## all tests that need no data set
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/installed  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/installed  ## tables of speed and quality; real data sets are used where GRAPHLOWRANK_DATA names them
+	$(BIN)/python benchmarks/clustering.py
+	$(BIN)/python benchmarks/stages.py
+
+clean:  ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

@@ -1,0 +1,43 @@
+"""Low-rank structure on graphs.
+
+Recovers clean low-rank matrices, and clusters, from large noisy data whose samples and features lie on graphs.
+``import graphlowrank`` loads nothing heavy; names are imported when first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .decoders import LowRankMatrix
+    from .estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+
+_HOME = {
+    "CompressiveClustering": ".estimators",
+    "CompressivePCA": ".estimators",
+    "FastRobustPCAOnGraphs": ".estimators",
+    "LowRankMatrix": ".decoders",
+}
+_MODULES = ("datasets", "decoders", "graphs", "linalg", "metrics", "models", "reduction", "sampling", "solvers")
+
+__all__ = [  # noqa: PLE0604
+    "__version__",
+    "CompressiveClustering",
+    "CompressivePCA",
+    "FastRobustPCAOnGraphs",
+    "LowRankMatrix",
+    *_MODULES,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name], __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

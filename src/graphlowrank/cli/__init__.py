@@ -1,0 +1,143 @@
+"""The command ``graphlowrank``. Only this folder prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphlowrank import __version__
+
+if TYPE_CHECKING:
+    from graphlowrank.report import Report
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+
+
+def _show_version(asked: bool) -> None:  # noqa: FBT001
+    if asked:
+        typer.echo(f"graphlowrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Low-rank structure on graphs: recover and cluster large noisy matrices."""
+
+
+@app.command("demo")
+def demo_command(
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="HTML page to write.")] = Path(
+        "demo/report.html"
+    ),
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of noise and systems.")] = 0,
+    noise: Annotated[float, typer.Option(min=0, max=1, help="Share of each image to corrupt.")] = 0.15,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Recover and cluster corrupted digits, print a table and write a page. Needs no download."""
+    with _failing_briefly(debug=debug):
+        from graphlowrank.report import missing_extras
+
+        if missing := missing_extras():
+            raise ModuleNotFoundError(f"the demo's page needs {' and '.join(missing)}", name=missing[0])
+        with _progress() as say:
+            from graphlowrank._files import write_atomically
+            from graphlowrank.report import render_page
+
+            from .demo import run_demo
+
+            report = run_demo(noise, seed, say)
+            write_atomically(output, render_page(report))
+        if as_json:
+            typer.echo(_as_json(report, output))
+        else:
+            _print_table(report)
+        typer.echo(f"wrote {output}", err=True)
+
+
+@contextmanager
+def _failing_briefly(*, debug: bool) -> Iterator[None]:
+    """Turn an exception into one line of cause, one of remedy and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("interrupted; no half-written file is left", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if debug:
+            raise
+        cause = str((isinstance(error, OSError) and error.strerror) or error or type(error).__name__)
+        typer.echo(f"error: {' '.join(cause.split())}", err=True)
+        typer.echo(_remedy(error), err=True)
+        raise typer.Exit(1) from None
+
+
+def _remedy(error: Exception) -> str:
+    from graphlowrank.report.page import EXTRAS
+
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return "pip install graphlowrank[plots]"
+    if isinstance(error, OSError):
+        return "choose another place with --output"
+    return "run it again with --debug to see where it failed"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows what is being done: a spinner on a terminal, lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda message: typer.echo(message, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
+
+
+def _print_table(report: Report) -> None:
+    """Print the scores: ruled on a terminal, aligned text elsewhere."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    terminal = sys.stdout.isatty()
+    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=terminal)
+    table.add_column("system", no_wrap=True)
+    for heading in ("recovery error", "seconds", "clustering error", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for score in report.scores:
+        figures = (
+            score.recovery_error, score.recovery_seconds, score.clustering_error, score.clustering_seconds
+        )  # fmt: skip
+        table.add_row(score.system, *("-" if value is None else f"{value:.3f}" for value in figures))
+    Console(width=None if terminal else 100, highlight=False).print(table)
+
+
+def _as_json(report: Report, output: Path) -> str:
+    return json.dumps(
+        {
+            "scores": [asdict(score) for score in report.scores],
+            "graphs": [asdict(graph) for graph in report.graphs],
+            "stage_seconds": {model: dict(seconds) for model, seconds in report.stages.items()},
+            "parameters": dict(report.parameters),
+            "versions": dict(report.versions),
+            "command": report.command,
+            "page": str(output),
+        },
+        indent=2,
+    )

@@ -1,0 +1,93 @@
+"""Label decoding, Algorithm 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from .._backend import Array
+from ..graphs import Graph
+from ..linalg.svd import leading_svd
+from .upsample import upsample
+
+Scores = Literal["whitened", "scaled"]
+
+DIRECTIONS_PER_CLUSTER = 1.5  # measured on six data sets: fewer lose small clusters, more let noise in
+
+LABEL_TOLERANCE = 1e-4  # an arg-max needs no more
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Cluster of each sample.
+
+    Attributes
+    ----------
+    labels
+        (n_samples,) cluster numbers.
+    soft_labels
+        (n_samples, n_clusters) membership: rows are non-negative and sum to 1.
+    """
+
+    labels: Array
+    soft_labels: Array
+
+
+def decode_labels(
+    X_small: Array,
+    sample_graph: Graph | None,
+    sample_indices: Array,
+    n_clusters: int,
+    *,
+    scores: Scores = "whitened",
+    n_init: int = 10,
+    random_state: Any = None,
+) -> Labels:
+    """Cluster the compressed samples by k-means and spread the labels over the sample graph (Algorithm 3).
+
+    Parameters
+    ----------
+    X_small
+        (n_kept_samples, n_kept_features) solution of FRPCAG.
+    sample_graph
+        Graph on all samples; None where everything was kept.
+    sample_indices
+        What was kept.
+    n_clusters
+        Number of clusters.
+    scores
+        "whitened" gives the first 1.5 n_clusters directions equal weight and every sample unit length, so that strong
+        factors (light on faces) and faint samples do not decide. "scaled" runs k-means on the leading principal
+        scores, which is k-means on the low-rank matrix itself, as in the paper.
+    n_init
+        Restarts of k-means.
+    random_state
+        Seed of k-means.
+    """
+    points = cluster_scores(X_small, n_clusters, scores)
+    small_labels = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
+    indicators = np.eye(n_clusters, dtype=X_small.dtype)[small_labels]
+    if sample_graph is not None:
+        indicators = upsample(sample_graph, sample_indices, indicators, tol=LABEL_TOLERANCE).X
+    soft = np.clip(indicators, 0, None)
+    soft /= soft.sum(axis=1, keepdims=True)
+    return Labels(soft.argmax(axis=1), soft)
+
+
+def cluster_scores(X_small: Array, n_clusters: int, scores: Scores) -> Array:
+    """Coordinates that k-means sees, with unit mean square so that its tolerance means the same for any data."""
+    if scores == "whitened":
+        n_directions = min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *X_small.shape)
+        points = leading_svd(X_small, n_directions)[0]
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        points = np.divide(points, lengths, out=points, where=lengths > 0)
+    elif scores == "scaled":
+        left, values, _ = leading_svd(X_small)
+        points = left * values
+    else:
+        raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
+    size = np.sqrt(np.mean(points**2))
+    return points / size if size > 0 else points

@@ -1,0 +1,120 @@
+"""A large low-rank matrix held by its factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+
+SCALAR = (int, np.integer)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LowRankMatrix:
+    """``left diag(singular_values) right^T + 1 offset^T``, decoded only where it is asked for.
+
+    Supports numpy indexing (``M[3]``, ``M[:100, [5, 7]]``, ``M[rows, columns]``, ``M[np.ix_(rows, columns)]``),
+    products ``M @ B`` and ``A @ M``, and conversion by :meth:`to_array` or ``np.asarray``.
+
+    Attributes
+    ----------
+    left
+        (n_samples, k) orthonormal sample factors.
+    singular_values
+        (k,) decreasing.
+    right
+        (n_features, k) orthonormal feature factors.
+    offset
+        (n_features,) centre that was taken off before the factorisation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> M = LowRankMatrix(np.ones((3, 1)) / 3**0.5, np.array([6.0]), np.ones((2, 1)) / 2**0.5, np.array([0.0, 1.0]))
+    >>> M
+    LowRankMatrix(shape=(3, 2), rank=1)
+    >>> M[0].round(3)
+    array([2.449, 3.449])
+    """
+
+    left: Array
+    singular_values: Array
+    right: Array
+    offset: Array
+
+    # numpy must hand `array @ M` to us instead of asking for the decoded matrix.
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return len(self.left), len(self.right)
+
+    @property
+    def ndim(self) -> int:
+        """Always 2."""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the decoded entries."""
+        return self.left.dtype
+
+    @property
+    def rank(self) -> int:
+        """Number of factors."""
+        return len(self.singular_values)
+
+    @property
+    def scores(self) -> Array:
+        """(n_samples, k) coordinates of the samples along the factors, ``left * singular_values``."""
+        return self.left * self.singular_values
+
+    def to_array(self) -> Array:
+        """Decode every entry into an (n_samples, n_features) array."""
+        return self.scores @ self.right.T + self.offset
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001
+        """Decode for ``np.asarray``."""
+        return self.to_array().astype(dtype or self.dtype, copy=False)
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def __getitem__(self, index: Any) -> Array:
+        """Decode the entries that numpy's indexing rules name."""
+        rows, columns = index if isinstance(index, tuple) else (index, slice(None))
+        left = (self.left[rows] if not _is_mask(rows) else self.left[np.asarray(rows)]) * self.singular_values
+        right, offset = self.right[columns], self.offset[columns]
+        if _is_list(rows) and _is_list(columns):
+            outer = (
+                np.ndim(rows) == 2 and np.ndim(columns) == 2 and np.shape(rows)[1] == 1 and np.shape(columns)[0] == 1
+            )
+            if outer:  # np.ix_
+                return left[:, 0] @ right[0].T + offset
+            return np.sum(left * right, axis=-1) + offset
+        return left @ right.T + offset
+
+    def __matmul__(self, other: Array) -> Array:
+        """``M @ other`` without decoding M."""
+        return self.scores @ (self.right.T @ other) + self.offset @ other
+
+    def __rmatmul__(self, other: Array) -> Array:
+        """``other @ M`` without decoding M."""
+        other = np.asarray(other)
+        return (other @ self.scores) @ self.right.T + other.sum(axis=-1, keepdims=True) * self.offset
+
+    def __repr__(self) -> str:
+        return f"LowRankMatrix(shape={self.shape}, rank={self.rank})"
+
+
+def _is_list(index: Any) -> bool:
+    return not isinstance(index, (slice, *SCALAR))
+
+
+def _is_mask(index: Any) -> bool:
+    return _is_list(index) and np.asarray(index).dtype == bool

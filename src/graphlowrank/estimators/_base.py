@@ -1,0 +1,123 @@
+"""What the estimators have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._backend import Array
+from .._progress import Progress
+from .._threads import limit_threads
+from ..models.regression import robust_scores
+from ..pipeline import Compressed
+from ..settings import Settings
+
+Result = TypeVar("Result")
+
+DTYPES = [np.float64, np.float32]
+
+
+class GraphEstimator(BaseEstimator):
+    """Checks input and settings, and runs a pipeline under the estimator's threads and progress."""
+
+    random_state: Any
+    verbose: int
+    sample_graph: Any
+    n_neighbors: int
+
+    def _settings(self) -> Settings:
+        """Build the shared options from this estimator's parameters."""
+        names = [field.name for field in fields(Settings) if field.name in self.get_params(deep=False)]
+        return Settings(**{name: getattr(self, name) for name in names})
+
+    def _check_training_data(self, X: Any) -> Array:
+        X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2)
+        if isinstance(self.sample_graph, str) and len(X) <= self.n_neighbors:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} needs at least {self.n_neighbors + 1} samples, got "
+                f"n_samples={len(X)}; lower n_neighbors."
+            )
+        return X
+
+    def _run(
+        self, settings: Settings, work: Callable[[np.random.RandomState, Progress], Result]
+    ) -> tuple[Result, Progress]:
+        """Run ``work(rng, progress)``; times of its stages are in the returned progress."""
+        progress = Progress(self.verbose)
+        with limit_threads(settings.n_jobs):
+            return work(check_random_state(self.random_state), progress), progress
+
+    def _store(self, small: Compressed, progress: Progress) -> None:
+        self.sample_indices_ = small.sample_indices
+        self.feature_indices_ = small.feature_indices
+        self.sample_graph_ = small.sample_graph
+        self.feature_graph_ = small.feature_graph
+        self.n_iter_ = small.solution.n_iter
+        self.converged_ = small.solution.converged
+        self.scale_ = small.block.scale
+        self.stage_seconds_ = progress.seconds
+
+
+class LowRankTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
+    """``transform`` and ``inverse_transform`` on fitted components."""
+
+    components_: Array
+    offset_: Array
+    scale_: float
+    loss: Any
+    huber_delta: float
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def transform(self, X: Any) -> Array:
+        """Scores of samples on the components, by regression under the model's loss.
+
+        Each sample is fitted on its own, so gross errors in it are ignored as in training ("l1" and "huber"), and
+        training samples are treated like new ones. The graph-smoothed scores of the training samples are
+        ``low_rank_.scores`` (CompressivePCA).
+
+        Parameters
+        ----------
+        X
+            (n_samples, n_features).
+
+        Returns
+        -------
+        scores
+            (n_samples, n_components_).
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        delta = self.huber_delta * self.scale_
+        return robust_scores(X - self.offset_, self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the samples (n_samples, n_features) that have the scores ``X`` (n_samples, n_components_)."""
+        check_is_fitted(self)
+        X = check_array(X, dtype=DTYPES)
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} scores per sample, but the model has {len(self.components_)} components."
+            )
+        return X @ self.components_.astype(X.dtype) + self.offset_.astype(X.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
+    """Raise unless ``value`` is a whole number between 1 and ``at_most``."""
+    if not (isinstance(value, (int, np.integer)) and value >= 1):
+        raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
+    if value > at_most:
+        raise ValueError(f"{name}={value} is more than the {at_most} {what}.")

@@ -1,0 +1,151 @@
+"""Compressive PCA."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from numpy.random import RandomState
+
+from .._progress import Progress
+from ..decoders import LowRankMatrix
+from ..pipeline import Compressed, compress, recover
+from ._base import LowRankTransformer, check_count
+
+
+class CompressivePCA(LowRankTransformer):
+    """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
+
+    Graphs between samples and between features are built from the data; a part of the samples and features is drawn;
+    Fast Robust PCA on Graphs is solved on that small matrix with Kron-reduced graphs; its singular vectors are spread
+    over the full graphs.
+
+    Parameters
+    ----------
+    n_components
+        Rank of the answer. None counts the singular values of the compressed matrix of at least a tenth of the first.
+    downsampling
+        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps about a thousand samples or a tenth,
+        whichever is more, and leaves up to 500 features alone.
+    gamma_samples, gamma_features
+        How strongly neighbouring samples and features are made alike. Free of the data's units: the data are
+        measured in their mean absolute deviation and each Laplacian is divided by its mean diagonal. "auto" is 0.5
+        and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the normalized one.
+    loss
+        "l1" ignores gross errors, "l2" suits small dense noise, "huber" lies between.
+    huber_delta
+        Corner of the Huber loss, in mean absolute deviations.
+    n_neighbors
+        Neighbours in "knn" graphs. A graph between few features uses fewer.
+    sample_graph, feature_graph
+        "knn", None (no such term; that side is not compressed), a :class:`~graphlowrank.graphs.Graph`, or a symmetric
+        non-negative weight matrix.
+    neighbors
+        Search engine: "exact", "approximate", or "auto" (exact up to 20000 samples).
+    laplacian
+        "combinatorial", "normalized", or "auto": combinatorial, whose smoothest signals are constants.
+    sampling
+        "uniform", or a pair (sample_indices, feature_indices) of your own; None in the pair draws that side.
+    reduction
+        Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (neighbours within the
+        sample), or "auto" (exact up to 1000 nodes, else walks).
+    decoder
+        "subspace": upsampling of the singular vectors (Algorithm 2).
+    tol, max_iter
+        FISTA stops when its iterate changes by less than ``tol``, relative; it warns at ``max_iter``.
+    n_jobs
+        Threads; None for every core.
+    random_state
+        Seed of sampling and approximate search. The answer does not depend on the number of threads.
+    verbose
+        1 reports the stages on standard error.
+
+    Attributes
+    ----------
+    components_ : (n_components_, n_features)
+        Orthonormal directions.
+    singular_values_ : (n_components_,)
+        Of the recovered matrix around ``offset_``.
+    low_rank_ : LowRankMatrix
+        The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
+    offset_, scale_
+        Centre of each feature and unit of the data.
+    n_components_, n_iter_, converged_, sample_indices_, feature_indices_, sample_graph_, feature_graph_, stage_seconds_
+        What was chosen, done and used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from graphlowrank import CompressivePCA
+    >>> X = load_digits().data
+    >>> model = CompressivePCA(n_components=10, random_state=0).fit(X)
+    >>> model.low_rank_
+    LowRankMatrix(shape=(1797, 64), rank=10)
+    >>> model.transform(X[:5]).shape
+    (5, 10)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        downsampling: Any = "auto",
+        gamma_samples: Any = "auto",
+        gamma_features: Any = "auto",
+        loss: str = "l1",
+        huber_delta: float = 1.0,
+        n_neighbors: int = 10,
+        sample_graph: Any = "knn",
+        feature_graph: Any = "knn",
+        neighbors: str = "auto",
+        laplacian: str = "auto",
+        sampling: Any = "uniform",
+        reduction: str = "auto",
+        decoder: str = "subspace",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.downsampling = downsampling
+        self.gamma_samples = gamma_samples
+        self.gamma_features = gamma_features
+        self.loss = loss
+        self.huber_delta = huber_delta
+        self.n_neighbors = n_neighbors
+        self.sample_graph = sample_graph
+        self.feature_graph = feature_graph
+        self.neighbors = neighbors
+        self.laplacian = laplacian
+        self.sampling = sampling
+        self.reduction = reduction
+        self.decoder = decoder
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Recover the low-rank matrix of ``X`` (n_samples, n_features); ``y`` is ignored."""
+        settings = self._settings()
+        X = self._check_training_data(X)
+        if self.n_components is not None:
+            kept = min(settings.kept(*X.shape))
+            check_count(self.n_components, "n_components", at_most=kept, what="kept samples or features")
+        settings.check_decodable(*X.shape, features=True)
+
+        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, LowRankMatrix]:
+            kind = settings.laplacian_kind("combinatorial")
+            small = compress(X, settings, laplacian=kind, rng=rng, progress=progress)
+            return small, recover(small, self.n_components, progress=progress)
+
+        (small, low_rank), progress = self._run(settings, work)
+        self._store(small, progress)
+        self.low_rank_ = low_rank
+        self.components_ = low_rank.right.T
+        self.singular_values_ = low_rank.singular_values
+        self.n_components_ = low_rank.rank
+        self.offset_ = low_rank.offset
+        return self

@@ -1,0 +1,109 @@
+"""Fast Robust PCA on Graphs, without compression."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from numpy.random import RandomState
+
+from .._progress import Progress
+from ..linalg.svd import leading_svd
+from ..pipeline import Compressed, compress
+from ..settings import Settings
+from ._base import LowRankTransformer, check_count
+
+
+class FastRobustPCAOnGraphs(LowRankTransformer):
+    """Robust low-rank approximation smooth on two graphs, solved on the full matrix (FRPCAG).
+
+    Minimises ``loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)``. This is the model that
+    :class:`CompressivePCA` solves on a small part of the data; use it where the matrix is small or every entry matters.
+
+    Parameters
+    ----------
+    n_components
+        Components for ``transform``; None counts the singular values of at least a tenth of the first.
+    gamma_samples, gamma_features, loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, laplacian
+        As in :class:`CompressivePCA`.
+    tol, max_iter, n_jobs, random_state, verbose
+        As in :class:`CompressivePCA`.
+
+    Attributes
+    ----------
+    low_rank_ : (n_samples, n_features)
+        The solution. It is smooth on both graphs and close to low-rank; it is not cut to ``n_components_``.
+    components_, singular_values_, n_components_
+        Leading right singular vectors and values of ``low_rank_`` around ``offset_``.
+    offset_, scale_, n_iter_, converged_, sample_graph_, feature_graph_, stage_seconds_
+        What was chosen, done and used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from graphlowrank import FastRobustPCAOnGraphs
+    >>> X = load_digits().data[:200]
+    >>> FastRobustPCAOnGraphs().fit(X).low_rank_.shape
+    (200, 64)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        gamma_samples: Any = "auto",
+        gamma_features: Any = "auto",
+        loss: str = "l1",
+        huber_delta: float = 1.0,
+        n_neighbors: int = 10,
+        sample_graph: Any = "knn",
+        feature_graph: Any = "knn",
+        neighbors: str = "auto",
+        laplacian: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma_samples = gamma_samples
+        self.gamma_features = gamma_features
+        self.loss = loss
+        self.huber_delta = huber_delta
+        self.n_neighbors = n_neighbors
+        self.sample_graph = sample_graph
+        self.feature_graph = feature_graph
+        self.neighbors = neighbors
+        self.laplacian = laplacian
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _settings(self) -> Settings:
+        """Nothing is left out: the compressed matrix is the whole one."""
+        return replace(super()._settings(), downsampling=(1, 1))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Approximate ``X`` (n_samples, n_features); ``y`` is ignored."""
+        settings = self._settings()
+        X = self._check_training_data(X)
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
+
+        def work(rng: RandomState, progress: Progress) -> Compressed:
+            kind = settings.laplacian_kind("combinatorial")
+            return compress(X, settings, laplacian=kind, rng=rng, progress=progress)
+
+        small, progress = self._run(settings, work)
+        self._store(small, progress)
+        scale = small.block.X.dtype.type(small.block.scale)
+        self.low_rank_ = small.solution.X * scale + small.block.shift
+        self.offset_ = self.low_rank_.mean(axis=0)
+        _, values, right = leading_svd(self.low_rank_ - self.offset_, self.n_components)
+        self.components_ = right.T
+        self.singular_values_ = values
+        self.n_components_ = len(values)
+        return self

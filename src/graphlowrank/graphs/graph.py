@@ -1,0 +1,127 @@
+"""The record of a graph, and the checks on graphs that users give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from .._backend import Array
+from .laplacian import LaplacianKind, laplacian
+
+SYMMETRY_TOLERANCE = 1e-5  # relative; a float32 matrix that was symmetrised passes, a directed graph does not
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """An undirected weighted graph.
+
+    Parameters
+    ----------
+    weights
+        Symmetric, non-negative CSR matrix (n_nodes, n_nodes) with an empty diagonal. Use
+        :func:`as_graph` to check and wrap a matrix of your own.
+
+    Examples
+    --------
+    >>> from graphlowrank.graphs import chain_graph
+    >>> graph = chain_graph(4)
+    >>> graph
+    Graph(n_nodes=4, n_edges=3, n_components=1)
+    >>> graph.laplacian().diagonal()
+    array([1., 2., 2., 1.])
+    """
+
+    weights: sp.csr_array
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self.weights.nnz // 2)
+
+    @cached_property
+    def degrees(self) -> Array:
+        """Sum of weights at each node, (n_nodes,)."""
+        return np.asarray(self.weights.sum(axis=1)).ravel()
+
+    @cached_property
+    def components(self) -> Array:
+        """Connected component of each node, numbered from 0, (n_nodes,)."""
+        return np.asarray(connected_components(self.weights, directed=False)[1])
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components; an isolated node is one."""
+        return int(self.components.max()) + 1
+
+    def laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+        """Laplacian of the graph, see :func:`graphlowrank.graphs.laplacian`."""
+        return laplacian(self.weights, kind)
+
+    def unit_laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+        """Laplacian divided by its mean diagonal, so that a regularisation weight means the same on every graph.
+
+        The largest eigenvalue would not do: it is about the largest degree, so one hub would weaken the whole term.
+        """
+        L = self.laplacian(kind)
+        mean_degree = float(L.diagonal().mean(dtype=np.float64))
+        if mean_degree > 0:
+            L.data /= L.dtype.type(mean_degree)  # in place: dividing the sparse matrix itself would promote float32
+        return L
+
+    def __repr__(self) -> str:
+        return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, n_components={self.n_components})"
+
+
+def as_graph(value: Any, n_nodes: int | None = None, *, name: str = "graph") -> Graph:
+    """Check a :class:`Graph` or weight matrix and return a :class:`Graph`.
+
+    Parameters
+    ----------
+    value
+        A ``Graph``, a scipy sparse matrix or a dense array of weights: square, symmetric, finite,
+        non-negative. Its diagonal is ignored.
+    n_nodes
+        Number of nodes it must have.
+    name
+        What to call it in error messages.
+    """
+    graph = value if isinstance(value, Graph) else Graph(_checked_weights(value, name))
+    if n_nodes is not None and graph.n_nodes != n_nodes:
+        raise ValueError(f"{name} has {graph.n_nodes} nodes, but the data need {n_nodes}.")
+    return graph
+
+
+def _checked_weights(value: Any, name: str) -> sp.csr_array:
+    """Return a fresh CSR array of the weights, or say what is wrong with them."""
+    if isinstance(value, str) or not (sp.issparse(value) or hasattr(value, "__array__") or isinstance(value, list)):
+        raise TypeError(f"{name} must be a Graph or a matrix of weights, got {value!r}.")
+    weights = sp.csr_array(value, copy=True)
+    if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
+        raise ValueError(f"{name} must be square, got shape {weights.shape}.")
+    if not (np.issubdtype(weights.dtype, np.number) or weights.dtype == bool) or np.iscomplexobj(weights):
+        raise TypeError(f"{name} must hold real numbers, got dtype {weights.dtype}.")
+    if weights.dtype != np.float32:
+        weights = weights.astype(np.float64)
+    if not np.all(np.isfinite(weights.data)):
+        raise ValueError(f"{name} has NaN or infinite weights.")
+    if weights.nnz and weights.data.min() < 0:
+        raise ValueError(f"{name} has negative weights.")
+    weights.setdiag(0)
+    weights.sum_duplicates()
+    weights.eliminate_zeros()
+    asymmetry = abs(weights - weights.T)
+    if weights.nnz and asymmetry.nnz and asymmetry.max() > SYMMETRY_TOLERANCE * weights.data.max():
+        raise ValueError(f"{name} is not symmetric; pass `W.maximum(W.T)` to keep an edge if either end has it.")
+    if asymmetry.nnz:
+        weights = weights.maximum(weights.T).tocsr()
+    return weights

@@ -1,0 +1,37 @@
+"""Laplacians of weighted graphs."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+LaplacianKind = Literal["combinatorial", "normalized"]
+
+
+def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+    """Laplacian of a symmetric weight matrix with zero diagonal.
+
+    "combinatorial" is ``D - W``; its null vectors are constant on each component.
+    "normalized" is ``I - D^(-1/2) W D^(-1/2)`` with eigenvalues in [0, 2]; its null vectors are the square
+    roots of the degrees, so it suits centred data only. The row of an isolated node is zero in both.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray()
+    array([[ 2., -2.],
+           [-2.,  2.]])
+    """
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    if kind == "combinatorial":
+        return (sp.diags_array(degrees, format="csr") - weights).astype(weights.dtype).tocsr()
+    if kind != "normalized":
+        raise ValueError(f"laplacian must be 'combinatorial' or 'normalized', got {kind!r}.")
+    connected = degrees > 0
+    inverse_root = np.zeros_like(degrees)
+    inverse_root[connected] = 1.0 / np.sqrt(degrees[connected])
+    scale = sp.diags_array(inverse_root, format="csr")
+    diagonal = sp.diags_array(connected.astype(weights.dtype), format="csr")
+    return (diagonal - scale @ weights @ scale).astype(weights.dtype).tocsr()

@@ -1,0 +1,1 @@
+"""Linear algebra: conjugate gradients, extreme eigenvalues, small singular value decompositions."""

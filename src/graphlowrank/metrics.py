@@ -1,0 +1,41 @@
+"""Scores of recovered matrices and clusters against the truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from ._backend import Array
+
+
+def clustering_error(y_true: Any, y_pred: Any) -> float:
+    """Share of samples in the wrong cluster under the best matching of clusters to classes.
+
+    Examples
+    --------
+    >>> clustering_error([0, 0, 1, 1], [1, 1, 0, 1])
+    0.25
+    """
+    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    check_consistent_length(y_true, y_pred)
+    counts = contingency_matrix(y_true, y_pred)
+    matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
+    return float(1 - matched / len(y_true))
+
+
+def recovery_error(X_true: Any, X_recovered: Any) -> float:
+    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F``.
+
+    Examples
+    --------
+    >>> recovery_error([[3.0, 4.0]], [[3.0, 4.5]])
+    0.1
+    """
+    truth: Array = np.asarray(X_true, dtype=np.float64)
+    if truth.shape != np.shape(X_recovered):
+        raise ValueError(f"shapes differ: {truth.shape} and {np.shape(X_recovered)}.")
+    return float(np.linalg.norm(np.asarray(X_recovered) - truth) / np.linalg.norm(truth))

@@ -1,0 +1,125 @@
+"""Fast Robust PCA on Graphs: the convex problem that CPCA solves on the compressed matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import COMPILED_ABOVE, Array
+from .._threads import map_ranges
+from ..linalg.eigen import largest_eigenvalue
+from ..solution import Solution
+from ..solvers.fista import TINY, Callback, Step, fista, proximal_step
+from .losses import LossName, make_loss
+from .smoothness import TwoGraphSmoothness
+
+DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats the sparse product with a transpose on either side
+
+
+def solve_frpcag(
+    X: Array,
+    L_samples: Any,
+    L_features: Any,
+    *,
+    gamma_samples: float,
+    gamma_features: float,
+    loss: LossName = "l1",
+    huber_delta: float = 1.0,
+    X0: Array | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 1000,
+    trace: bool = False,
+    callback: Callback | None = None,
+) -> Solution:
+    """``argmin_U loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (eq. for FRPCAG).
+
+    Parameters
+    ----------
+    X
+        (n_samples, n_features) data.
+    L_samples, L_features
+        Laplacians (n_samples, n_samples) and (n_features, n_features), sparse, or None for no such term.
+    gamma_samples, gamma_features
+        Weights of the two terms, >= 0. If both are zero the answer is X itself.
+    loss, huber_delta
+        "l1", "l2" or "huber".
+    X0
+        Warm start; X if None.
+    tol, max_iter
+        Relative change of the iterate to stop at, and the iterations allowed.
+    trace
+        Record the objective after each iteration.
+    callback
+        Called with (iteration, relative change).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphlowrank.graphs import chain_graph
+    >>> X = np.array([[1.0], [1.0], [9.0], [1.0], [1.0]])
+    >>> solve_frpcag(X, chain_graph(5).laplacian(), None, gamma_samples=1, gamma_features=0).X.ravel().round(1)
+    array([1. , 1. , 1.2, 1. , 1. ])
+    """
+    if gamma_samples < 0 or gamma_features < 0:
+        raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
+    gamma_samples = 0.0 if L_samples is None else gamma_samples
+    gamma_features = 0.0 if L_features is None else gamma_features
+    lipschitz = 2 * gamma_samples * largest_eigenvalue(L_samples) if gamma_samples else 0.0
+    if gamma_features:
+        lipschitz += 2 * gamma_features * largest_eigenvalue(L_features)
+        if L_features.shape[0] <= DENSE_FEATURES_UP_TO and sp.issparse(L_features):
+            L_features = L_features.toarray()
+    fit = make_loss(loss, X, huber_delta)
+    if lipschitz == 0:  # no term, or graphs without edges: nothing pulls away from the data
+        return Solution(X.copy(), 0, converged=True, residual=0.0)
+    smooth = TwoGraphSmoothness(L_samples, L_features, gamma_samples, gamma_features)
+    if _worth_compiling(X, L_samples, gamma_samples):
+        step = fused_step(smooth, X, loss, huber_delta, 1 / lipschitz)
+    else:
+        step = proximal_step(smooth, fit, 1 / lipschitz)
+    return fista(
+        step,
+        X if X0 is None else X0,
+        tol=tol,
+        max_iter=max_iter,
+        objective=(lambda U: smooth.value(U) + fit.value(U)) if trace else None,
+        callback=callback,
+    )
+
+
+def _worth_compiling(X: Array, L_samples: Any, gamma_samples: float) -> bool:
+    return (
+        gamma_samples > 0
+        and isinstance(X, np.ndarray)
+        and sp.issparse(L_samples)
+        and X.dtype == L_samples.dtype
+        and L_samples.nnz * X.shape[1] > COMPILED_ABOVE
+    )
+
+
+def fused_step(smooth: TwoGraphSmoothness, X: Array, loss: LossName, huber_delta: float, step: float) -> Step:
+    """Compiled twin of :func:`proximal_step` for FRPCAG: one pass over memory an iteration instead of about ten."""
+    from ..kernels.fista_step import LOSS_CODES
+    from ..kernels.fista_step import fused_step as kernel
+
+    L = smooth.L_samples.tocsr()
+    data = L.data * np.asarray(2 * smooth.gamma_samples, dtype=X.dtype)
+    data_matrix = np.ascontiguousarray(X)
+    no_pull = np.broadcast_to(np.zeros(1, dtype=X.dtype), X.shape)
+    spare = np.empty_like(data_matrix)
+    change = np.empty((X.shape[0], 2), dtype=X.dtype)
+
+    def advance(S: Array, Z: Array, momentum: float) -> tuple[Array, Array, float]:
+        nonlocal spare
+        pull = smooth.feature_grad(Z) if smooth.gamma_features else no_pull
+        map_ranges(
+            kernel, len(Z), L.indptr, L.indices, data, np.ascontiguousarray(pull), data_matrix, S, Z, spare,
+            step, momentum, LOSS_CODES[loss], huber_delta, change,
+        )  # fmt: skip
+        Z, spare = spare, Z
+        moved, size = change.sum(axis=0, dtype=np.float64)
+        return S, Z, float(np.sqrt(moved / max(size, TINY)))
+
+    return advance

@@ -1,0 +1,83 @@
+"""Scores of new samples on known components, under the model's loss."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array
+from .losses import LossName
+
+BLOCK_ENTRIES = 2_000_000  # entries of a block of samples: bounds memory whatever n and p are
+L1_DELTA = 1e-3  # l1 is Huber's loss with a corner this narrow, in units of the sample's own residual
+
+
+def robust_scores(
+    X: Array,
+    components: Array,
+    *,
+    loss: LossName,
+    huber_delta: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+) -> Array:
+    """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X.
+
+    "l2" is the orthogonal projection. "huber" and "l1" re-weight it (iteratively reweighted least squares, which lowers
+    the objective at every step); each sample stops on its own, so its scores do not depend on its company. "l1" is
+    treated as Huber's loss with a very narrow corner.
+
+    Parameters
+    ----------
+    X
+        (n, p) centred samples.
+    components
+        (k, p) orthonormal rows.
+    loss, huber_delta
+        Loss of the model, in the units of X.
+    tol, max_iter
+        A sample stops when its scores change by less than ``tol`` relative to their size.
+    """
+    scores = X @ components.T
+    if loss == "l2" or components.shape[0] == 0:
+        return scores
+    rows = max(1, BLOCK_ENTRIES // max(X.shape[1], 1))
+    for start in range(0, len(X), rows):
+        block = slice(start, start + rows)
+        scores[block] = _reweighted(X[block], components, scores[block], loss, huber_delta, tol, max_iter)
+    return scores
+
+
+def _reweighted(X: Array, C: Array, S: Array, loss: LossName, huber_delta: float, tol: float, max_iter: int) -> Array:
+    """IRLS for Huber's loss on a block of samples."""
+    S = S.astype(np.float64)
+    C = C.astype(np.float64)
+    residual = X - S @ C
+    # Relative to the first residual, so that l1 answers scale with the data.
+    size = np.mean(np.abs(residual), axis=1)
+    delta = np.full(len(X), huber_delta) if loss == "huber" else L1_DELTA * size
+    active = np.flatnonzero(size > np.finfo(X.dtype).eps * (np.abs(X).mean(axis=1) + np.finfo(np.float64).tiny))
+    for _ in range(max_iter):
+        if active.size == 0:
+            break
+        distance = np.abs(X[active] - S[active] @ C)
+        weights = delta[active, None] / np.maximum(distance, delta[active, None])
+        S_next = _weighted_least_squares(X[active], C, weights)
+        moved = np.linalg.norm(S_next - S[active], axis=1)
+        S[active] = S_next
+        active = active[moved > tol * np.maximum(np.linalg.norm(S_next, axis=1), size[active])]
+    return S
+
+
+def _weighted_least_squares(X: Array, C: Array, weights: Array) -> Array:
+    """Scores (n, k) that minimise ``sum_j w_ij (x_ij - s_i C_j)^2`` for each sample i."""
+    k, p = C.shape
+    normal = np.zeros((len(X), k, k))
+    features = max(1, BLOCK_ENTRIES // (k * k))  # the products C_a C_b of all pairs are formed a slab at a time
+    for start in range(0, p, features):
+        slab = C[:, start : start + features]
+        pairs = np.einsum("aj,bj->jab", slab, slab).reshape(slab.shape[1], k * k)
+        normal += (weights[:, start : start + features] @ pairs).reshape(-1, k, k)
+    right_side = (weights * X) @ C.T
+    ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) / k + np.finfo(float).tiny
+    normal += ridge[:, None, None] * np.eye(k)
+    return np.linalg.solve(normal, right_side[:, :, None])[:, :, 0]

@@ -1,0 +1,50 @@
+"""The two graph terms of FRPCAG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._backend import Array, namespace, spmm
+
+
+@dataclass(frozen=True, eq=False)
+class TwoGraphSmoothness:
+    """``gamma_samples tr(X^T L_s X) + gamma_features tr(X L_f X^T)`` for X (n_samples, n_features).
+
+    A term whose weight is 0 may have None for its Laplacian.
+    """
+
+    L_samples: Any
+    L_features: Any
+    gamma_samples: float
+    gamma_features: float
+
+    def value(self, X: Array) -> float:
+        """Value at X."""
+        xp = namespace(X)
+        total = 0.0
+        if self.gamma_samples:
+            total += self.gamma_samples * float(xp.sum(X * spmm(self.L_samples, X)))
+        if self.gamma_features:
+            total += self.gamma_features * float(xp.sum(X * self._along_features(X)))
+        return total
+
+    def grad(self, X: Array) -> Array:
+        """``2 (gamma_samples L_s X + gamma_features X L_f)``."""
+        G = namespace(X).zeros_like(X)
+        if self.gamma_samples:
+            G = spmm(self.L_samples, X) * (2 * self.gamma_samples)
+        if self.gamma_features:
+            G = G + self.feature_grad(X)
+        return G
+
+    def feature_grad(self, X: Array) -> Array:
+        """Share of the feature graph in the gradient, ``2 gamma_features X L_f``."""
+        return self._along_features(X) * (2 * self.gamma_features)
+
+    def _along_features(self, X: Array) -> Array:
+        """``X L_f``; a sparse L_f, being symmetric, is applied on the left of X^T."""
+        if hasattr(self.L_features, "tocsr"):
+            return spmm(self.L_features, X.T).T
+        return X @ self.L_features

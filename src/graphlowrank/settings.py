@@ -1,0 +1,144 @@
+"""The options that every estimator shares, checked before work starts, and what "auto" means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from ._threads import resolve_n_jobs
+from .graphs.laplacian import LaplacianKind
+from .graphs.neighbours import Engine
+from .models.losses import LossName
+from .reduction import Reduction
+
+CHOICES = {
+    "loss": ("l1", "l2", "huber"),
+    "neighbors": ("auto", "exact", "approximate"),
+    "laplacian": ("auto", "combinatorial", "normalized"),
+    "reduction": ("auto", "exact", "random_walk", "rebuild"),
+    "decoder": ("subspace",),
+}
+
+# "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
+# next to nothing.
+AUTO_SAMPLES, AUTO_MAX_DOWNSAMPLING = 1000, 10.0
+AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
+
+# Middle of the range that worked on digits, USPS, MNIST, faces and synthetic data; (samples, features).
+AUTO_GAMMAS: dict[LaplacianKind, tuple[float, float]] = {"normalized": (1.5, 0.3), "combinatorial": (0.5, 0.3)}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of the compressive pipeline; see :class:`graphlowrank.CompressivePCA` for their meaning."""
+
+    downsampling: Any = "auto"
+    gamma_samples: float | Literal["auto"] = "auto"
+    gamma_features: float | Literal["auto"] = "auto"
+    loss: LossName = "l1"
+    huber_delta: float = 1.0
+    n_neighbors: int = 10
+    sample_graph: Any = "knn"
+    feature_graph: Any = "knn"
+    neighbors: Engine = "auto"
+    laplacian: Any = "auto"
+    sampling: Any = "uniform"
+    reduction: Reduction = "auto"
+    decoder: str = "subspace"
+    tol: float = 1e-4
+    max_iter: int = 1000
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        for name in ("gamma_samples", "gamma_features"):
+            value = getattr(self, name)
+            if value != "auto" and not (_is_number(value) and value >= 0):
+                raise ValueError(f"{name} must be 'auto' or a number >= 0; got {value!r}.")
+        for name in ("tol", "huber_delta"):
+            value = getattr(self, name)
+            if not (_is_number(value) and value > 0):
+                raise ValueError(f"{name} must be a positive number; got {value!r}.")
+        for name in ("n_neighbors", "max_iter"):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, np.integer)) and value >= 1):
+                raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
+        for name in ("sample_graph", "feature_graph"):
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "knn":
+                raise ValueError(f"{name} must be 'knn', None, a Graph or a weight matrix; got {value!r}.")
+        if isinstance(self.sampling, str) and self.sampling != "uniform":
+            raise ValueError(
+                f"sampling must be 'uniform' or a pair (sample_indices, feature_indices); got {self.sampling!r}."
+            )
+        if not isinstance(self.sampling, str) and not _is_pair(self.sampling):
+            raise ValueError("sampling must be 'uniform' or a pair (sample_indices, feature_indices).")
+        self._check_downsampling()
+        resolve_n_jobs(self.n_jobs)
+
+    def _check_downsampling(self) -> None:
+        value = self.downsampling
+        if isinstance(value, str) and value == "auto":
+            return
+        if not _is_pair(value) or not all(_is_number(side) and side >= 1 for side in value):
+            raise ValueError(
+                f"downsampling must be 'auto' or a pair (a, b) of numbers >= 1 that keeps 1/a of the samples and 1/b "
+                f"of the features; got {value!r}."
+            )
+
+    def kept(self, n_samples: int, n_features: int) -> tuple[int, int]:
+        """How many samples and features to keep."""
+        if isinstance(self.downsampling, str):
+            a = min(max(n_samples / AUTO_SAMPLES, 1.0), AUTO_MAX_DOWNSAMPLING)
+            b = min(max(n_features / AUTO_FEATURES, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
+            if self.sample_graph is None:
+                a = 1.0  # nothing to decode the left-out samples with
+            if self.feature_graph is None:
+                b = 1.0
+        else:
+            a, b = self.downsampling
+        return max(1, round(n_samples / a)), max(1, round(n_features / b))
+
+    def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
+        """Raise if a side is to be compressed but has no graph to be decoded on."""
+        kept = self.kept(n_samples, n_features)
+        given = self.given_indices()
+        sides = [("sample", n_samples, 0)] + ([("feature", n_features, 1)] if features else [])
+        for side, n, axis in sides:
+            compressed = kept[axis] < n if given[axis] is None else len(given[axis]) < n
+            if compressed and getattr(self, f"{side}_graph") is None:
+                raise ValueError(
+                    f"{side}_graph=None leaves no way to decode the {side}s that are left out; "
+                    "give a graph or keep them all."
+                )
+
+    def given_indices(self) -> tuple[Any, Any]:
+        """(sample_indices, feature_indices) that the user gave; None for a side to draw."""
+        return (None, None) if isinstance(self.sampling, str) else tuple(self.sampling)
+
+    def gammas(self, laplacian: LaplacianKind) -> tuple[float, float]:
+        """Weights of the sample and the feature term."""
+        auto_samples, auto_features = AUTO_GAMMAS[laplacian]
+        return (
+            auto_samples if self.gamma_samples == "auto" else float(self.gamma_samples),
+            auto_features if self.gamma_features == "auto" else float(self.gamma_features),
+        )
+
+    def laplacian_kind(self, default: LaplacianKind) -> LaplacianKind:
+        """Laplacian to use; "auto" is what suits the task."""
+        return default if self.laplacian == "auto" else self.laplacian
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
+from graphlowrank.graphs.build import WEIGHT_FLOOR
+from graphlowrank.linalg.eigen import largest_eigenvalue
+from helpers import assert_is_laplacian, disjoint, random_graph
+
+
+def test_kernel_is_the_documented_one():
+    # Three points on a line, one neighbour each: pairs at distance 1, 1 and 2; their mean is sigma.
+    X = np.array([[0.0], [1.0], [3.0]])
+    sigma = (1 + 1 + 2) / 3
+    W = knn_graph(X, 1).weights.toarray()
+    expected = np.zeros((3, 3))
+    expected[0, 1] = expected[1, 0] = np.exp(-((1 / sigma) ** 2))
+    expected[1, 2] = expected[2, 1] = np.exp(-((2 / sigma) ** 2))
+    assert_allclose(W, expected, rtol=1e-12)
+    half = knn_graph(X, 1, bandwidth=0.5).weights.toarray()
+    assert half[0, 1] == pytest.approx(np.exp(-((2 / sigma) ** 2)))
+
+
+@given(seed=st.integers(0, 10_000), n=st.integers(3, 40), k=st.integers(1, 5), scale=st.sampled_from([1e-6, 1.0, 1e6]))
+@settings(max_examples=40, deadline=None)
+def test_knn_graph_is_a_graph_whatever_the_points(seed, n, k, scale):
+    rng = np.random.default_rng(seed)
+    X = scale * rng.integers(0, 3, (n, 2)).astype(float)  # many duplicates
+    k = min(k, n - 1)
+    graph = knn_graph(X, k)
+    W = graph.weights
+    assert abs(W - W.T).nnz == 0
+    assert np.all(W.diagonal() == 0)
+    assert np.all(np.isfinite(W.data))
+    assert W.data.min() >= WEIGHT_FLOOR
+    assert W.data.max() <= 1
+    assert np.diff(W.indptr).min() >= k  # every node keeps at least its own neighbours
+    assert_is_laplacian(graph.laplacian())
+
+
+def test_weights_do_not_depend_on_units_or_origin(rng):
+    X = rng.standard_normal((60, 5))
+    W = knn_graph(X, 5).weights
+    shifted = knn_graph(1e4 * X + 1e7, 5).weights
+    assert_allclose(shifted.toarray(), W.toarray(), atol=1e-6)
+
+
+def test_far_outlier_stays_on_the_graph(rng):
+    X = np.vstack([rng.standard_normal((50, 3)), [[1e6, 0, 0]]])
+    graph = knn_graph(X, 5)
+    assert graph.n_components == 1
+    assert graph.degrees[-1] >= 5 * WEIGHT_FLOOR * 0.999
+
+
+def test_identical_points_get_weight_one():
+    graph = knn_graph(np.ones((8, 3)), 3)
+    assert set(graph.weights.data) == {1.0}
+
+
+def test_float32_stays_float32(rng):
+    X = rng.standard_normal((50, 4)).astype(np.float32)
+    graph = knn_graph(X, 4)
+    assert graph.weights.dtype == np.float32
+    for kind in ("combinatorial", "normalized"):
+        assert graph.laplacian(kind).dtype == np.float32
+        assert graph.unit_laplacian(kind).dtype == np.float32
+    assert knn_graph(X.astype(np.float64), 4).weights.dtype == np.float64
+
+
+@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
+def test_laplacian_quadratic_form_is_the_sum_over_edges(kind, rng):
+    graph = random_graph(9, seed=3)
+    W, d = graph.weights.toarray(), graph.degrees
+    x = rng.standard_normal(9)
+    y = x / np.sqrt(d) if kind == "normalized" else x
+    edges = 0.5 * sum(W[i, j] * (y[i] - y[j]) ** 2 for i in range(9) for j in range(9))
+    assert x @ (graph.laplacian(kind) @ x) == pytest.approx(edges)
+
+
+def test_isolated_node_has_a_zero_row():
+    graph = disjoint(chain_graph(3), Graph(sp.csr_array((1, 1))))
+    assert graph.n_components == 2
+    for kind in ("combinatorial", "normalized"):
+        L = graph.laplacian(kind).toarray()
+        assert np.all(L[3] == 0)
+        assert np.linalg.eigvalsh(L)[0] >= -1e-12
+
+
+def test_unit_laplacian_has_mean_diagonal_one():
+    for kind in ("combinatorial", "normalized"):
+        assert random_graph(20).unit_laplacian(kind).diagonal().mean() == pytest.approx(1)
+
+
+@given(seed=st.integers(0, 1000), n=st.sampled_from([2, 10, 63, 64, 150]))
+@settings(max_examples=25, deadline=None)
+def test_largest_eigenvalue_is_a_close_upper_bound(seed, n):
+    for kind in ("combinatorial", "normalized"):
+        L = random_graph(n, density=0.1, seed=seed).laplacian(kind)
+        top = np.linalg.eigvalsh(L.toarray())[-1]
+        assert top * (1 - 1e-10) <= largest_eigenvalue(L) <= top * 1.01
+
+
+def test_components_are_counted():
+    graph = disjoint(random_graph(5), random_graph(4, seed=1), Graph(sp.csr_array((1, 1))))
+    assert graph.n_components == 3
+    assert list(np.bincount(graph.components)) == [5, 4, 1]
+
+
+def test_grid_and_chain_match_their_definitions():
+    image = np.arange(12.0).reshape(3, 4)
+    squared = np.sum(np.diff(image, axis=0) ** 2) + np.sum(np.diff(image, axis=1) ** 2)
+    x = image.ravel()
+    assert x @ (grid_graph((3, 4)).laplacian() @ x) == pytest.approx(squared)
+    assert grid_graph((3, 4), diagonals=True).n_edges == 17 + 12
+    W = chain_graph(6, reach=3).weights.toarray()
+    assert W[0, 1] == 1
+    assert W[0, 2] == pytest.approx(1 / 2)
+    assert W[0, 3] == pytest.approx(1 / 3)
+    assert W[0, 4] == 0
+
+
+def test_as_graph_wraps_what_users_have():
+    dense = np.array([[5.0, 1.0], [1.0, 0.0]])
+    graph = as_graph(dense)
+    assert graph.weights.toarray().tolist() == [[0, 1], [1, 0]]  # the diagonal is ignored
+    assert dense[0, 0] == 5  # and left alone in the caller's array
+    assert as_graph(sp.coo_matrix(dense), 2).n_edges == 1
+    assert as_graph(graph) is graph
+    assert as_graph(dense.astype(int)).weights.dtype == np.float64

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import NearestNeighbors
+
+import graphlowrank.graphs.neighbours as module
+from graphlowrank._threads import limit_threads
+from graphlowrank.graphs import nearest_neighbours
+from graphlowrank.graphs.neighbours import candidate_distances, nearest_to
+
+
+def brute_force(X, k):
+    distances = np.linalg.norm(X[:, None].astype(float) - X[None].astype(float), axis=2)
+    np.fill_diagonal(distances, np.inf)
+    return np.sort(distances, axis=1)[:, :k]
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(2, 50),
+    p=st.integers(1, 6),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    duplicates=st.booleans(),
+    engine=st.sampled_from(["exact", "approximate"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_small_searches_are_exact(seed, n, p, dtype, duplicates, engine):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (n, p)).astype(dtype) if duplicates else rng.standard_normal((n, p)).astype(dtype)
+    k = min(5, n - 1)
+    distances, indices = nearest_neighbours(X, k, engine=engine, random_state=0)
+    assert distances.dtype == dtype
+    assert indices.min() >= 0
+    assert indices.max() < n
+    assert not np.any(indices == np.arange(n)[:, None])  # never itself
+    assert all(len(set(row)) == k for row in indices)  # never twice
+    if engine == "exact" or n <= 40:  # few enough points that every cell is probed
+        assert_allclose(distances, brute_force(X, k), rtol=1e-5, atol=1e-6)
+
+
+def test_approximate_recall_against_exact_search():
+    rng = np.random.default_rng(0)
+    # Curved clusters in 150 dimensions: more than the search projects to.
+    latent = rng.standard_normal((6000, 12)) + 3 * rng.standard_normal((20, 12))[rng.integers(0, 20, 6000)]
+    X = np.tanh(latent @ rng.standard_normal((12, 150)) / 4) + 0.05 * rng.standard_normal((6000, 150))
+    X = X.astype(np.float32)
+    exact = nearest_neighbours(X, 10, engine="exact")[1]
+    approximate = nearest_neighbours(X, 10, engine="approximate", random_state=0)[1]
+    recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(exact, approximate, strict=True)]) / 10
+    assert recall >= 0.95
+
+
+def test_exact_engine_agrees_with_scikit_learn(rng):
+    X = rng.standard_normal((800, 20))
+    distances, indices = NearestNeighbors(n_neighbors=8).fit(X).kneighbors()
+    ours = nearest_neighbours(X, 8, engine="exact")
+    assert_allclose(ours[0], distances, rtol=1e-12)
+    assert_array_equal(ours[1], indices)
+
+
+def test_huge_offsets_do_not_blur_neighbours(rng):
+    X = rng.standard_normal((300, 4))
+    assert_array_equal(nearest_neighbours(X + 1e8, 5)[1], nearest_neighbours((X + 1e8) - 1e8, 5)[1])
+
+
+def test_auto_picks_by_size(monkeypatch, rng):
+    X = rng.standard_normal((60, 3))
+    monkeypatch.setattr(module, "_approximate_candidates", lambda *args: pytest.fail("approximate was used"))
+    nearest_neighbours(X, 3)
+    monkeypatch.setattr(module, "EXACT_UP_TO", 50)
+    with pytest.raises(pytest.fail.Exception):
+        nearest_neighbours(X, 3)
+
+
+@pytest.mark.parametrize("engine", ["exact", "approximate"])
+def test_threads_do_not_change_the_answer(engine, rng):
+    X = rng.standard_normal((3000, 30)).astype(np.float32)
+    answers = []
+    for n_jobs in (1, 2):
+        with limit_threads(n_jobs):
+            answers.append(nearest_neighbours(X, 7, engine=engine, random_state=3))
+    assert_array_equal(answers[0][1], answers[1][1])
+    assert_array_equal(answers[0][0], answers[1][0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_distances_agree_with_numpy(monkeypatch, dtype, rng):
+    X = rng.standard_normal((200, 37)).astype(dtype)
+    candidates = rng.integers(-1, 200, (200, 9))
+    plain = candidate_distances(X, candidates)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    compiled = candidate_distances(X, candidates)
+    assert_array_equal(np.isinf(compiled), candidates < 0)
+    assert_allclose(compiled, plain, rtol=50 * np.finfo(dtype).eps)
+
+
+def test_nearest_to_finds_the_sample_itself(rng):
+    X = rng.standard_normal((100, 5))
+    distances, indices = nearest_to(X[10:20], X, 3)
+    assert_array_equal(indices[:, 0], np.arange(10, 20))
+    assert_allclose(distances[:, 0], 0, atol=1e-12)

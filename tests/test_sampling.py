@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from graphlowrank.graphs import Graph, chain_graph
+from graphlowrank.sampling import check_indices, choose, draw
+from helpers import disjoint, random_graph
+
+
+@given(sizes=st.lists(st.integers(1, 8), min_size=1, max_size=6), share=st.floats(0.05, 1), seed=st.integers(0, 999))
+@settings(max_examples=60, deadline=None)
+def test_draw_reaches_every_component(sizes, share, seed):
+    graph = disjoint(*(random_graph(n, seed=n) if n > 1 else Graph(sp.csr_array((1, 1))) for n in sizes))
+    size = max(1, int(share * graph.n_nodes))
+    kept = draw(graph, size, random_state=seed)
+    assert_array_equal(kept, np.unique(kept))
+    assert set(graph.components[kept]) == set(range(graph.n_components))
+    assert size <= len(kept) <= size + graph.n_components
+    assert_array_equal(kept, draw(graph, size, random_state=seed))
+
+
+def test_draw_is_uniform():
+    counts = np.zeros(10)
+    for seed in range(3000):
+        counts[draw(chain_graph(10), 3, random_state=seed)] += 1
+    expected = 900  # binomial(3000, 0.3): standard deviation 25
+    assert np.all(np.abs(counts - expected) < 5 * 25)
+
+
+def test_node_added_to_a_missed_component_is_uniform():
+    graph = disjoint(chain_graph(50), chain_graph(4))
+    counts = np.zeros(4)
+    for seed in range(2000):
+        kept = draw(graph, 1, random_state=seed)
+        if kept[0] < 50:  # the draw fell into the long chain, so one node of the short one was added
+            counts[kept[-1] - 50] += 1
+    assert np.all(np.abs(counts / counts.sum() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / counts.sum()))
+
+
+def test_choose_takes_indices_and_masks():
+    graph = chain_graph(6)
+    assert_array_equal(choose([4, 1], 3, graph), [1, 4])
+    assert_array_equal(choose(np.array([0, 1, 0, 0, 0, 1], bool), 3, graph), [1, 5])
+    assert_array_equal(choose(None, 6, graph), np.arange(6))
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [
+        ([], "non-empty"),
+        ([[1, 2]], "1-D"),
+        ([0.5, 1], "whole numbers"),
+        ([0, 6], "between 0 and 5"),
+        ([-1, 2], "between 0 and 5"),
+        ([2, 2], "twice"),
+        (np.ones(4, bool), "length 6"),
+    ],
+)
+def test_bad_indices_are_named(indices, text):
+    with pytest.raises(ValueError, match=text):
+        check_indices(indices, 6, name="sample_indices")
+
+
+def test_indices_that_miss_a_component_are_refused():
+    with pytest.raises(ValueError, match="without a kept node"):
+        choose([0, 1], 2, disjoint(chain_graph(3), chain_graph(2)))
+
+
+@pytest.mark.parametrize("size", [0, 11])
+def test_impossible_sizes_are_refused(size):
+    with pytest.raises(ValueError, match="between 1 and 10"):
+        draw(chain_graph(10), size)
