@@ -50,8 +50,8 @@ def knn_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> knn_graph(np.arange(6.0)[:, None], n_neighbors=1).n_components
-    3
+    >>> knn_graph(np.array([[0.0], [1.0], [10.0], [11.0]]), n_neighbors=1).n_components
+    2
     """
     X = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2, input_name="X")
     if not bandwidth > 0:

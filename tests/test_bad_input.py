@@ -1,0 +1,225 @@
+"""Each kind of bad input has one clear sentence, before work starts."""
+
+import gzip
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, datasets
+from graphlowrank.graphs import as_graph, chain_graph, grid_graph, knn_graph
+from graphlowrank.models import solve_frpcag
+from graphlowrank.models.losses import make_loss
+
+ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
+X = np.random.default_rng(0).standard_normal((40, 6))
+
+
+def with_entry(value):
+    bad = X.copy()
+    bad[3, 2] = value
+    return bad
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (with_entry(np.nan), "contains NaN"),
+        (with_entry(np.inf), "contains infinity"),
+        (X[:, 0], "Expected 2D array"),
+        (X[None], "dim 3"),
+        (X[:0], "0 sample"),
+        (X[:1], "minimum of 2"),
+        (X[:, :0], r"0 feature\(s\)"),
+        (X[:10], "n_neighbors=10 needs at least 11 samples, got n_samples=10; lower"),
+        (np.ones((40, 6)), "every feature is constant"),
+        (np.tile(np.arange(6.0), (40, 1)), "every feature is constant"),
+        (X.astype(complex), "Complex data not supported"),
+        (np.array([["a", "b"]] * 20), "could not convert string"),
+    ],
+)
+def test_data(Estimator, data, text):
+    with pytest.raises(ValueError, match=text):
+        Estimator(2).fit(data)
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_sparse_data(Estimator):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        Estimator(2).fit(sp.csr_matrix(X))
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"loss": "l0"}, "loss must be one of 'l1', 'l2', 'huber'; got 'l0'"),
+        ({"neighbors": "fast"}, "neighbors must be one of"),
+        ({"laplacian": "signed"}, "laplacian must be one of"),
+        ({"gamma_samples": -1}, "gamma_samples must be 'auto' or a number >= 0; got -1"),
+        ({"gamma_features": np.nan}, "gamma_features must be"),
+        ({"gamma_features": "big"}, "gamma_features must be"),
+        ({"tol": 0}, "tol must be a positive number"),
+        ({"huber_delta": -2}, "huber_delta must be a positive number"),
+        ({"max_iter": 0}, "max_iter must be a positive whole number"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be a positive whole number"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"sample_graph": "ring"}, "sample_graph must be 'knn', None, a Graph or a weight matrix"),
+    ],
+)
+def test_options(Estimator, options, text):
+    with pytest.raises(ValueError, match=text):
+        Estimator(2, **options).fit(X)
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering])
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"downsampling": (0.5, 1)}, r"downsampling must be 'auto' or a pair \(a, b\)"),
+        ({"downsampling": 10}, "downsampling must be"),
+        ({"downsampling": "half"}, "downsampling must be"),
+        ({"sampling": "optimal"}, "sampling must be 'uniform' or a pair"),
+        ({"sampling": np.arange(5)}, "sampling must be 'uniform' or a pair"),
+        ({"sampling": ([0, 99], None)}, "sample_indices must lie between 0 and 39"),
+        ({"reduction": "magic"}, "reduction must be one of"),
+        ({"sample_graph": None, "downsampling": (2, 1)}, "leaves no way to decode the samples"),
+    ],
+)
+def test_options_of_compression(Estimator, options, text):
+    with pytest.raises(ValueError, match=text):
+        Estimator(2, **options).fit(X)
+
+
+def test_features_cannot_be_decoded_without_a_graph():
+    with pytest.raises(ValueError, match="leaves no way to decode the features"):
+        CompressivePCA(2, feature_graph=None, downsampling=(1, 2)).fit(X)
+    CompressiveClustering(2, feature_graph=None, downsampling=(1, 2)).fit(X)  # labels need no feature
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (CompressivePCA(0), "n_components must be a positive whole number; got 0"),
+        (CompressivePCA(7), "n_components=7 is more than the 6 kept samples or features"),
+        (CompressivePCA(5, downsampling=(10, 1)), "n_components=5 is more than the 4 kept"),
+        (FastRobustPCAOnGraphs(1.5), "n_components must be a positive whole number"),
+        (CompressiveClustering(0), "n_clusters must be a positive whole number"),
+        (CompressiveClustering(41), "n_clusters=41 is more than the 40 samples"),
+        (
+            CompressiveClustering(9, downsampling=(5, 1)),
+            r"n_clusters=9 is more than the 8 kept samples \(see downsampling\)",
+        ),
+        (CompressiveClustering(2, scores="raw"), "scores must be 'whitened' or 'scaled'"),
+        (CompressivePCA(decoder="ideal?"), "decoder must be one of"),
+    ],
+    ids=str,
+)
+def test_counts_and_names(model, text):
+    with pytest.raises(ValueError, match=text):
+        model.fit(X)
+
+
+W = knn_graph(X, 5).weights.toarray()
+
+
+def changed(i, j, value):
+    bad = W.copy()
+    bad[i, j] = value
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("weights", "text"),
+    [
+        (W[:30, :30], "sample_graph has 30 nodes, but the data need 40"),
+        (W[:30], "sample_graph must be square"),
+        (changed(0, 1, 5.0), "sample_graph is not symmetric"),
+        (changed(0, 1, -1.0), "sample_graph has negative weights"),
+        (changed(0, 1, np.nan), "sample_graph has NaN or infinite weights"),
+    ],
+)
+def test_graphs_given_by_the_user(weights, text):
+    for given in (weights, sp.csr_matrix(weights), sp.coo_array(weights)):
+        with pytest.raises(ValueError, match=text):
+            CompressivePCA(2, sample_graph=given).fit(X)
+
+
+@pytest.mark.parametrize("value", ["knn", 3, object()])
+def test_things_that_are_no_graph(value):
+    with pytest.raises(TypeError, match="must be a Graph or a matrix of weights"):
+        as_graph(value)
+
+
+def test_complex_weights():
+    with pytest.raises(TypeError, match="real numbers"):
+        as_graph(W.astype(complex))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: knn_graph(X, 40), "n_neighbors=40 needs at least 41 points, got 40"),
+        (lambda: knn_graph(X, 0), "n_neighbors=0"),
+        (lambda: knn_graph(X, 3, neighbors="psychic"), "neighbors must be"),
+        (lambda: knn_graph(X, 3, bandwidth=0), "bandwidth must be positive"),
+        (lambda: knn_graph(with_entry(np.nan), 3), "contains NaN"),
+        (lambda: grid_graph((0, 3)), "positive"),
+        (lambda: chain_graph(0), "positive"),
+        (lambda: chain_graph(3).laplacian("magic"), "laplacian must be"),
+        (lambda: make_loss("l3", X), "loss must be"),
+        (lambda: make_loss("huber", X, -1), "huber_delta must be positive"),
+        (lambda: solve_frpcag(X, None, None, gamma_samples=-1, gamma_features=0), "gammas must be >= 0"),
+        (lambda: datasets.make_low_rank_on_graphs(shape="knots"), "shape must be"),
+    ],
+)
+def test_functions(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
+def test_values_too_large_to_measure():
+    with pytest.raises(FloatingPointError, match="rescale X"):
+        knn_graph((X * 1e200), 3)
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, FastRobustPCAOnGraphs])
+def test_wrong_shapes_after_fitting(Estimator):
+    model = Estimator(2).fit(X)
+    with pytest.raises(ValueError, match="expecting 6 features"):
+        model.transform(X[:, :5])
+    with pytest.raises(ValueError, match="X has 3 scores per sample, but the model has 2 components"):
+        model.inverse_transform(X[:, :3])
+
+
+# --- data files --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAPHLOWRANK_DATA", str(tmp_path))
+    (tmp_path / "mnist").mkdir()
+    return tmp_path
+
+
+@pytest.mark.parametrize("load", [datasets.load_mnist, datasets.load_usps, datasets.load_orl])
+def test_missing_data_sets_say_where_they_belong(folder, load):
+    with pytest.raises(FileNotFoundError, match="GRAPHLOWRANK_DATA"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"not gzip at all", "is damaged"),
+        (gzip.compress(bytes(1000))[:20], "is damaged"),
+        (gzip.compress(b"\x01\x02"), "not an idx file"),
+        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 bytes where 9 are due"),
+    ],
+    ids=["not gzip", "cut gzip", "other content", "too short"],
+)
+def test_damaged_data_files(folder, content, text):
+    (folder / "mnist" / "train-images-idx3-ubyte.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=text):
+        datasets.load_mnist()

@@ -1,0 +1,323 @@
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+from graphlowrank.datasets import make_low_rank_on_graphs
+from graphlowrank.graphs import Graph, knn_graph
+from graphlowrank.metrics import clustering_error, recovery_error
+from graphlowrank.settings import Settings
+
+ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
+RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]
+
+
+@parametrize_with_checks([Estimator(n_neighbors=3) for Estimator in ESTIMATORS])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+TOO_FEW = "has 5 or 10 samples, too few for 10 neighbours: an error is what we promise"
+
+
+@parametrize_with_checks(
+    [Estimator() for Estimator in ESTIMATORS],
+    expected_failed_checks=lambda estimator: {
+        "check_estimators_nan_inf": TOO_FEW,
+        "check_fit2d_1feature": TOO_FEW,
+    },
+)
+def test_scikit_learn_checks_with_default_parameters(estimator, check):
+    check(estimator)
+
+
+# --- recovery ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["clusters", "rings"])
+def clean(request):
+    return make_low_rank_on_graphs(3000, 300, rank=5, shape=request.param, random_state=0)
+
+
+@pytest.fixture(scope="module", params=["clusters", "rings"])
+def corrupted(request):
+    return make_low_rank_on_graphs(3000, 300, rank=5, shape=request.param, outliers=0.1, random_state=0)
+
+
+def on_graphs(data, **options):
+    given = {"sample_graph": data.sample_graph, "feature_graph": data.feature_graph}
+    return CompressivePCA(downsampling=(10, 2), reduction="random_walk", random_state=0, **given, **options).fit(data.X)
+
+
+def test_recovery_without_noise(clean):
+    assert recovery_error(clean.X_true, on_graphs(clean).low_rank_) < 0.03
+
+
+def test_recovery_under_gross_outliers(corrupted):
+    truncated = PCA(5).fit(corrupted.X)
+    assert recovery_error(corrupted.X_true, truncated.inverse_transform(truncated.transform(corrupted.X))) > 0.4
+    model = on_graphs(corrupted, gamma_samples=2.0, gamma_features=2.0)
+    assert recovery_error(corrupted.X_true, model.low_rank_) < 0.05
+    assert model.n_components_ <= 5
+    # Each sample fitted on the components by itself is as good: this is what `transform` does with new samples.
+    assert recovery_error(corrupted.X_true, model.inverse_transform(model.transform(corrupted.X))) < 0.05
+
+
+def test_compressing_nothing_is_frpcag():
+    X = load_digits().data[:150]
+    options = {"n_components": 64, "gamma_samples": 1.0, "gamma_features": 0.2, "tol": 1e-6}
+    whole = FastRobustPCAOnGraphs(**options).fit(X)
+    same = CompressivePCA(downsampling=(1, 1), **options).fit(X)
+    assert_allclose(same.low_rank_.to_array(), whole.low_rank_, atol=1e-4)
+    assert_allclose(same.singular_values_, whole.singular_values_, atol=1e-4)
+
+
+def test_zero_gammas_return_the_data():
+    X = load_digits().data[:80]
+    model = FastRobustPCAOnGraphs(gamma_samples=0, gamma_features=0).fit(X)
+    assert_allclose(model.low_rank_, X, atol=1e-10)
+
+
+@pytest.mark.parametrize("Estimator", RECOVERY)
+def test_answers_follow_the_units_of_the_data(Estimator):
+    X = load_digits().data[:200]
+    model = Estimator(random_state=0).fit(X)
+    scaled = Estimator(random_state=0).fit(1000 * X + 500)
+    assert_allclose(np.asarray(scaled.low_rank_), 1000 * np.asarray(model.low_rank_) + 500, rtol=1e-3, atol=5)
+
+
+def test_l2_transform_is_the_projection():
+    X = load_digits().data[:200]
+    model = CompressivePCA(5, loss="l2", random_state=0).fit(X)
+    assert_allclose(model.components_ @ model.components_.T, np.eye(5), atol=1e-8)
+    assert_allclose(model.transform(X), (X - model.offset_) @ model.components_.T, atol=1e-8)
+    assert_allclose(model.transform(model.inverse_transform(model.transform(X))), model.transform(X), atol=1e-8)
+
+
+# --- clustering ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("downsampling", ["auto", (4, 2), (4, 1), (1, 1)])
+def test_clear_clusters_are_found(blobs, downsampling):
+    X, y = blobs
+    model = CompressiveClustering(3, downsampling=downsampling, random_state=0).fit(X)
+    assert clustering_error(y, model.labels_) == 0
+    assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_predict_extends_the_labels(blobs):
+    X, y = blobs
+    train, test = np.arange(120) % 2 == 0, np.arange(120) % 2 == 1
+    model = CompressiveClustering(3, random_state=0).fit(X[train])
+    both = np.r_[model.labels_, model.predict(X[test])]
+    assert clustering_error(np.r_[y[train], y[test]], both) == 0
+    far = model.predict(X[test] * 1e6)  # no underflow: the nearest still decides
+    assert set(far) <= {0, 1, 2}
+
+
+def test_clustering_digits_beats_k_means():
+    digits = load_digits()
+    errors = [
+        clustering_error(digits.target, CompressiveClustering(10, random_state=seed).fit_predict(digits.data))
+        for seed in range(3)
+    ]
+    assert np.mean(errors) < 0.17  # k-means 0.21
+
+
+# --- scikit-learn's ways ---------------------------------------------------------------------------------------
+
+
+def test_works_in_a_pipeline_and_a_grid_search():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    search = GridSearchCV(
+        make_pipeline(
+            StandardScaler(with_std=False), CompressivePCA(5, random_state=0), LogisticRegression(max_iter=500)
+        ),
+        {"compressivepca__gamma_samples": [0.1, 0.5], "compressivepca__n_components": [3, 6]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_score_ > 0.9
+
+
+@pytest.mark.parametrize("Estimator", RECOVERY)
+def test_set_output_gives_frames(Estimator):
+    X = pd.DataFrame(load_digits().data[:100]).rename(columns=lambda c: f"pixel{c}")
+    out = Estimator(3, random_state=0).set_output(transform="pandas").fit(X).transform(X)
+    assert isinstance(out, pd.DataFrame)
+    assert list(out.columns) == [f"{Estimator.__name__.lower()}{i}" for i in range(3)]
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_every_parameter_arrives(monkeypatch, Estimator):
+    """Give each shared option an unusual value and see it reach the pipeline."""
+    unusual = {
+        "downsampling": (3.0, 1.0), "gamma_samples": 0.123, "gamma_features": 0.456, "loss": "huber",
+        "huber_delta": 0.9,
+        "n_neighbors": 4, "sample_graph": Graph(knn_graph(np.arange(30.0)[:, None], 3).weights), "feature_graph": None,
+        "neighbors": "exact", "laplacian": "normalized", "sampling": (np.arange(0, 30, 2), None), "reduction": "exact",
+        "decoder": "subspace", "tol": 1e-3, "max_iter": 77, "n_jobs": 1,
+    }  # fmt: skip
+    known = set(inspect.signature(Estimator).parameters)
+    given = {name: value for name, value in unusual.items() if name in known}
+    shared = {field for field in Settings.__dataclass_fields__ if field in known}
+    assert shared == set(given), "an option has no unusual value in this test"
+
+    class ReachedError(Exception):
+        pass
+
+    def spy(X, settings, **kwargs):
+        raise ReachedError(settings, kwargs["laplacian"])
+
+    home = inspect.getmodule(Estimator)
+    monkeypatch.setattr(home, "compress", spy)
+    with pytest.raises(ReachedError) as caught:
+        Estimator(**given).fit(np.random.default_rng(0).standard_normal((30, 5)))
+    settings, laplacian = caught.value.args
+    for name, value in given.items():
+        assert getattr(settings, name) is value or getattr(settings, name) == value, name
+    assert laplacian == "normalized"
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_parameters_and_inputs_are_never_rewritten(Estimator):
+    X = np.random.default_rng(0).standard_normal((40, 6))
+    W = knn_graph(X, 5).weights
+    before, X_before = W.copy(), X.copy()
+    X.setflags(write=False)
+    W.data.setflags(write=False)
+    model = Estimator(3, sample_graph=W, random_state=0)
+    params = model.get_params()
+    model.fit(X)
+    assert all(model.get_params()[name] is value for name, value in params.items())
+    assert_array_equal(X, X_before)
+    assert abs(W - before).nnz == 0
+    clone(model)
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_float32_stays_float32(Estimator):
+    X = load_digits().data[:120].astype(np.float32)
+    model = Estimator(4, random_state=0).fit(X)
+    for name, value in vars(model).items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            assert value.dtype == np.float32, name
+    if hasattr(model, "low_rank_"):
+        assert model.low_rank_.dtype == np.float32
+        assert model.transform(X).dtype == np.float32
+        assert model.inverse_transform(model.transform(X)).dtype == np.float32
+
+
+def test_same_seed_same_answer_whatever_the_threads():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((4000, 5)) @ rng.standard_normal((5, 40)) + rng.standard_normal((4000, 40))).astype(
+        np.float32
+    )
+    fits = [
+        CompressiveClustering(5, neighbors="approximate", n_jobs=n_jobs, random_state=7).fit(X) for n_jobs in (1, 2, 2)
+    ]
+    for other in fits[1:]:
+        assert_array_equal(other.sample_indices_, fits[0].sample_indices_)
+        assert_array_equal(other.labels_, fits[0].labels_)
+    assert not np.array_equal(
+        fits[0].sample_indices_,
+        CompressiveClustering(5, neighbors="approximate", random_state=8).fit(X).sample_indices_,
+    )
+
+
+def test_user_graphs_and_indices_are_used():
+    X = np.random.default_rng(0).standard_normal((40, 8))
+    graph = knn_graph(X, 6)
+    model = CompressivePCA(2, sample_graph=graph, sampling=(np.arange(0, 40, 2), [0, 3, 5, 7]), random_state=0).fit(X)
+    assert model.sample_graph_ is graph
+    assert_array_equal(model.sample_indices_, np.arange(0, 40, 2))
+    assert_array_equal(model.feature_indices_, [0, 3, 5, 7])
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_terms_can_be_switched_off(Estimator):
+    X = load_digits().data[:100]
+    model = Estimator(3, sample_graph=None, feature_graph=None, random_state=0).fit(X)
+    assert model.sample_graph_ is None
+    assert model.n_iter_ == 0  # no term, nothing to solve
+
+
+@pytest.mark.parametrize("reduction", ["exact", "random_walk", "rebuild"])
+def test_every_reduction_runs(reduction):
+    X = load_digits().data[:300]
+    model = CompressivePCA(5, downsampling=(3, 2), reduction=reduction, random_state=0).fit(X)
+    assert recovery_error(X, model.low_rank_) < 0.6
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+@pytest.mark.parametrize("shape", [(40, 200), (200, 3), (60, 2), (11, 30)])
+def test_all_shapes(Estimator, shape):
+    X = np.random.default_rng(0).standard_normal(shape)
+    model = Estimator(2, random_state=0).fit(X)
+    assert model.converged_
+
+
+def test_disconnected_data_and_isolated_nodes():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.standard_normal((60, 5)), rng.standard_normal((60, 5)) + 1000])
+    model = CompressivePCA(2, downsampling=(10, 1), random_state=0).fit(X)
+    assert model.sample_graph_.n_components == 2
+    W = knn_graph(X, 5).weights.tolil()
+    W[7, :] = 0
+    W[:, 7] = 0
+    isolated = CompressivePCA(2, downsampling=(10, 1), sample_graph=W.tocsr(), random_state=0).fit(X)
+    assert 7 in isolated.sample_indices_
+
+
+def test_not_converging_warns():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        CompressivePCA(max_iter=1, tol=1e-9).fit(load_digits().data[:100])
+
+
+def test_progress_is_silent_unless_asked(capfd):
+    X = load_digits().data[:100]
+    CompressivePCA().fit(X)
+    assert capfd.readouterr().err == ""
+    CompressivePCA(verbose=1).fit(X)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "sample graph" in err or err == ""  # lines go to logging where a handler is set up
+
+
+def test_stages_are_timed():
+    model = CompressivePCA().fit(load_digits().data[:100])
+    assert list(model.stage_seconds_) == [
+        "sample graph",
+        "feature graph",
+        "sampling",
+        "reduction",
+        "frpcag",
+        "decoding",
+    ]
+
+
+def test_no_square_dense_array_is_formed(monkeypatch):
+    """Neither n x n nor p x p: dense copies of sparse matrices stay under the size of the data."""
+    largest = []
+    original = sp.csr_array.toarray
+
+    def watched(self, *args, **kwargs):
+        largest.append(np.prod(self.shape))
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(sp.csr_array, "toarray", watched)
+    X = np.random.default_rng(0).standard_normal((1500, 1400)).astype(np.float32)
+    CompressivePCA(3, downsampling=(3, 3), random_state=0).fit(X)
+    assert max(largest, default=0) <= 500 * 500

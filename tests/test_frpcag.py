@@ -1,0 +1,251 @@
+import warnings
+
+import array_api_strict as strict
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+
+import graphlowrank.models.frpcag as module
+from graphlowrank.graphs import chain_graph
+from graphlowrank.models import solve_frpcag
+from graphlowrank.models.losses import HuberFit, L1Fit, L2Fit, make_loss
+from graphlowrank.models.smoothness import TwoGraphSmoothness
+from graphlowrank.solvers import fista, proximal_step
+from helpers import disjoint, matrices, random_graph
+
+LOSSES = {"l1": L1Fit, "l2": L2Fit, "huber": lambda Y: HuberFit(Y, 0.7)}
+
+
+def problem(n=8, p=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X, random_graph(n, seed=seed).unit_laplacian(), random_graph(p, seed=seed + 1).unit_laplacian()
+
+
+# --- terms -------------------------------------------------------------------------------------------------
+
+
+@given(
+    X=matrices((3, 4)), Y=matrices((3, 4)), Q=matrices((3, 4)), step=st.floats(0.01, 5), name=st.sampled_from([*LOSSES])
+)
+@settings(max_examples=100, deadline=None)
+def test_prox_belongs_to_its_value(X, Y, Q, step, name):
+    fit = LOSSES[name](Y)
+    P = fit.prox(X, step)
+    for other in (Q, X, Y, np.zeros_like(X)):
+        slack = fit.value(other) - fit.value(P) - np.sum((X - P) * (other - P)) / step
+        assert slack >= -1e-9 * (1 + abs(fit.value(other)) + np.sum(X**2 + other**2) / step)
+
+
+def test_losses_at_known_points():
+    Y = np.zeros((1, 3))
+    X = np.array([[0.5, -2.0, 0.0]])
+    assert L1Fit(Y).value(X) == 2.5
+    assert L2Fit(Y).value(X) == 4.25
+    assert HuberFit(Y, 1.0).value(X) == 0.125 + 1.5
+
+
+@given(seed=st.integers(0, 999), gamma_s=st.floats(0, 3), gamma_f=st.floats(0, 3))
+@settings(max_examples=30, deadline=None)
+def test_gradient_belongs_to_its_value(seed, gamma_s, gamma_f):
+    X, L_s, L_f = problem(seed=seed)
+    rng = np.random.default_rng(seed)
+    smooth = TwoGraphSmoothness(L_s, L_f, gamma_s, gamma_f)
+    D = rng.standard_normal(X.shape)
+    h = 1e-3
+    slope = (smooth.value(X + h * D) - smooth.value(X - h * D)) / (2 * h)  # exact for a quadratic
+    assert np.sum(smooth.grad(X) * D) == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+def test_smoothness_is_the_sum_over_edges_of_both_graphs():
+    X, _, _ = problem(5, 4)
+    G, F = random_graph(5), random_graph(4)
+    W, V = G.weights.toarray(), F.weights.toarray()
+    samples = 0.5 * sum(W[i, j] * np.sum((X[i] - X[j]) ** 2) for i in range(5) for j in range(5))
+    features = 0.5 * sum(V[i, j] * np.sum((X[:, i] - X[:, j]) ** 2) for i in range(4) for j in range(4))
+    value = TwoGraphSmoothness(G.laplacian(), F.laplacian(), 2.0, 3.0).value(X)
+    assert value == pytest.approx(2 * samples + 3 * features)
+
+
+def test_objective_is_the_papers_on_the_transposed_matrix():
+    # The paper writes Y (features x samples) and tr(X L_c X^T) for samples, tr(X^T L_r X) for features.
+    U, L_c, L_r = problem()
+    Y = np.random.default_rng(9).standard_normal(U.shape)
+    X_paper, Y_paper = U.T, Y.T
+    paper = (
+        np.abs(Y_paper - X_paper).sum()
+        + 1.5 * np.trace(X_paper @ L_c.toarray() @ X_paper.T)
+        + 0.5 * np.trace(X_paper.T @ L_r.toarray() @ X_paper)
+    )
+    ours = L1Fit(Y).value(U) + TwoGraphSmoothness(L_c, L_r, 1.5, 0.5).value(U)
+    assert ours == pytest.approx(paper)
+
+
+# --- the solution -----------------------------------------------------------------------------------------
+
+
+def test_l1_solution_satisfies_the_optimality_conditions():
+    X, L_s, L_f = problem(12, 9)
+    U = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2, tol=1e-12, max_iter=100_000).X
+    G = TwoGraphSmoothness(L_s, L_f, 0.5, 0.2).grad(U)
+    moved = np.abs(U - X) > 1e-7
+    assert 0.1 < moved.mean() < 0.9  # both conditions are put to the test
+    assert np.all(np.abs(G) <= 1 + 1e-5)
+    assert_allclose(-G[moved], np.sign(U - X)[moved], atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", [(8, 6), (5, 9), (7, 1), (1, 6)])
+def test_agreement_with_a_generic_convex_solver(loss, shape):
+    n, p = shape
+    X, L_s, L_f = problem(n, p) if min(n, p) > 1 else (np.random.default_rng(0).standard_normal(shape), None, None)
+    if L_s is None:
+        L_s = chain_graph(n).laplacian() if n > 1 else None
+        L_f = chain_graph(p).laplacian() if p > 1 else None
+    U = cp.Variable(shape)
+    fit = {
+        "l1": lambda R: cp.sum(cp.abs(R)),
+        "l2": cp.sum_squares,
+        "huber": lambda R: cp.sum(cp.huber(R, 0.7)) / (2 * 0.7),
+    }[loss](U - X)
+    smooth = 0
+    if L_s is not None:
+        smooth += 0.8 * cp.sum([cp.quad_form(U[:, j], cp.psd_wrap(L_s.toarray())) for j in range(p)])
+    if L_f is not None:
+        smooth += 0.4 * cp.sum([cp.quad_form(U[i, :], cp.psd_wrap(L_f.toarray())) for i in range(n)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy's own
+        best = cp.Problem(cp.Minimize(fit + smooth)).solve(solver="CLARABEL")
+    ours = solve_frpcag(
+        X, L_s, L_f, gamma_samples=0.8, gamma_features=0.4, loss=loss, huber_delta=0.7, tol=1e-11, max_iter=50_000
+    ).X
+    value = make_loss(loss, X, 0.7).value(ours) + TwoGraphSmoothness(
+        L_s, L_f, 0.8 if L_s is not None else 0, 0.4 if L_f is not None else 0
+    ).value(ours)
+    assert value == pytest.approx(best, rel=1e-6)
+
+
+def test_fista_meets_its_rate_on_a_badly_conditioned_graph():
+    # gap_k <= 2 L ||X0 - X*||^2 / (k + 1)^2; plain gradient steps overshoot this bound by an order of magnitude.
+    rng = np.random.default_rng(0)
+    L = chain_graph(60).laplacian()
+    X, gamma = rng.standard_normal((60, 3)), 1000.0
+    best = solve_frpcag(X, L, None, gamma_samples=gamma, gamma_features=0, tol=1e-14, max_iter=60_000, trace=True)
+    run = solve_frpcag(X, L, None, gamma_samples=gamma, gamma_features=0, tol=1e-300, max_iter=3000, trace=True)
+    gaps = np.array(run.objective) - min(best.objective)
+    k = np.arange(1, len(gaps) + 1)
+    bound = 2 * (2 * gamma * 4) * np.sum((X - best.X) ** 2) / (k + 1) ** 2
+    assert np.all(gaps <= bound)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_zero_gammas_return_the_data(loss):
+    X, L_s, L_f = problem()
+    solution = solve_frpcag(X, L_s, L_f, gamma_samples=0, gamma_features=0, loss=loss)
+    assert_allclose(solution.X, X)
+    assert solution.converged
+    assert solution.X is not X
+
+
+def test_a_graph_without_edges_pulls_nowhere():
+    X, _, _ = problem()
+    empty = random_graph(8).laplacian() * 0
+    empty.eliminate_zeros()
+    assert_allclose(solve_frpcag(X, empty, None, gamma_samples=3, gamma_features=0).X, X)
+
+
+def test_one_graph_with_l2_has_the_closed_form():
+    X, L_s, L_f = problem()
+    left = solve_frpcag(X, L_s, L_f, gamma_samples=2, gamma_features=0, loss="l2", tol=1e-12, max_iter=5000).X
+    assert_allclose(left, np.linalg.solve(np.eye(8) + 2 * L_s.toarray(), X), atol=1e-8)
+    right = solve_frpcag(X, L_s, L_f, gamma_samples=0, gamma_features=2, loss="l2", tol=1e-12, max_iter=5000).X
+    assert_allclose(right, np.linalg.solve(np.eye(6) + 2 * L_f.toarray(), X.T).T, atol=1e-8)
+
+
+def test_strong_gamma_gives_component_medians():
+    rng = np.random.default_rng(2)
+    graph = disjoint(random_graph(7, spread=0.3), random_graph(5, seed=1, spread=0.3))
+    X = rng.standard_normal((12, 1))
+    U = solve_frpcag(X, graph.laplacian(), None, gamma_samples=1e4, gamma_features=0, tol=1e-10, max_iter=50_000).X
+    assert_allclose(U[:7], np.median(X[:7]), atol=1e-3)
+    assert_allclose(U[7:], np.median(X[7:]), atol=1e-3)
+
+
+def test_transposing_the_problem_transposes_the_answer():
+    X, L_s, L_f = problem()
+    options = {"tol": 1e-9, "max_iter": 20_000}
+    one = solve_frpcag(X, L_s, L_f, gamma_samples=0.7, gamma_features=0.3, **options).X
+    other = solve_frpcag(X.T.copy(), L_f, L_s, gamma_samples=0.3, gamma_features=0.7, **options).X
+    assert_allclose(one, other.T, atol=1e-6)
+
+
+def test_warm_start_saves_iterations():
+    X, L_s, L_f = problem(30, 20)
+    options = {"gamma_samples": 1.0, "gamma_features": 1.0, "tol": 1e-8, "max_iter": 20_000}
+    cold = solve_frpcag(X, L_s, L_f, **options)
+    warm = solve_frpcag(X, L_s, L_f, X0=cold.X, **options)
+    assert warm.n_iter < cold.n_iter / 3
+    assert_allclose(warm.X, cold.X, atol=1e-5)
+
+
+def test_not_converging_is_said():
+    X, L_s, L_f = problem()
+    solution = solve_frpcag(X, L_s, L_f, gamma_samples=1, gamma_features=1, max_iter=2, tol=1e-12)
+    assert not solution.converged
+    assert solution.n_iter == 2
+    with pytest.warns(ConvergenceWarning, match="FRPCAG did not converge in 2 iterations"):
+        solution.warn_unless_converged("FRPCAG", "raise max_iter")
+
+
+def test_inputs_are_left_alone():
+    X, L_s, L_f = problem()
+    X.setflags(write=False)
+    start = X + 1
+    start.setflags(write=False)
+    before = L_s.toarray()
+    solve_frpcag(X, L_s, L_f, X0=start, gamma_samples=1, gamma_features=1)
+    assert_allclose(L_s.toarray(), before)
+
+
+# --- twins -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("gamma_features", [0.0, 0.5])
+def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, gamma_features):
+    X, L_s, L_f = problem(40, 17)
+    X, L_s, L_f = X.astype(dtype), L_s.astype(dtype), L_f.astype(dtype)
+    options = {"gamma_samples": 1.0, "gamma_features": gamma_features, "loss": loss, "huber_delta": 0.3}
+    plain = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    fused = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)
+    assert fused.X.dtype == plain.X.dtype == dtype
+    assert_allclose(fused.X, plain.X, atol=200 * np.finfo(dtype).eps)
+    assert fused.residual == pytest.approx(plain.residual, rel=1e-2)
+
+
+def test_sparse_and_dense_feature_products_agree(monkeypatch):
+    X, L_s, L_f = problem(10, 8)
+    dense = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.5).X
+    monkeypatch.setattr(module, "DENSE_FEATURES_UP_TO", 0)
+    sparse = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.5).X
+    assert_allclose(sparse, dense, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_terms_and_solver_need_only_the_array_standard(loss):
+    X, L_s, L_f = problem()
+    step = 0.1
+    reference = fista(
+        proximal_step(TwoGraphSmoothness(L_s.toarray(), L_f.toarray(), 0.5, 0.5), LOSSES[loss](X), step),
+        X, tol=1e-6, max_iter=100,
+    )  # fmt: skip
+    Xs, Ls, Lf = (strict.asarray(A) for A in (X, L_s.toarray(), L_f.toarray()))
+    smooth, fit = TwoGraphSmoothness(Ls, Lf, 0.5, 0.5), LOSSES[loss](Xs)
+    solution = fista(proximal_step(smooth, fit, step), Xs, tol=1e-6, max_iter=100, objective=fit.value)
+    assert_allclose(np.asarray(solution.X), reference.X, atol=1e-12)
