@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphlowrank import __version__
+from .. import __version__
 
 if TYPE_CHECKING:
-    from graphlowrank.report import Report
+    from ..report import Report
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -51,14 +51,13 @@ def demo_command(
 ) -> None:
     """Recover and cluster corrupted digits, print a table and write a page. Needs no download."""
     with _failing_briefly(debug=debug):
-        from graphlowrank.report import missing_extras
+        from ..report import missing_extras
 
         if missing := missing_extras():
             raise ModuleNotFoundError(f"the demo's page needs {' and '.join(missing)}", name=missing[0])
         with _progress() as say:
-            from graphlowrank._files import write_atomically
-            from graphlowrank.report import render_page
-
+            from .._files import write_atomically
+            from ..report import render_page
             from .demo import run_demo
 
             report = run_demo(noise, seed, say)
@@ -88,7 +87,7 @@ def _failing_briefly(*, debug: bool) -> Iterator[None]:
 
 
 def _remedy(error: Exception) -> str:
-    from graphlowrank.report.page import EXTRAS
+    from ..report.page import EXTRAS
 
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return "pip install graphlowrank[plots]"

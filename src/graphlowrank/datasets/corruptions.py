@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from graphlowrank._backend import Array
+from .._backend import Array
 
 
 def sparse_noise(X: Any, share: float, *, random_state: Any = None) -> Array:

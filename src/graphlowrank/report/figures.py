@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphlowrank._backend import Array
+from .._backend import Array
 
 WIDTH = 5.5  # inches: labels stay legible when the picture is scaled to the width of a phone
 DPI = 200  # 1100 pixels

@@ -9,8 +9,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any
 
-from graphlowrank._backend import Array
-
+from .._backend import Array
 from .figures import digits_picture, singular_values_picture
 
 EXTRAS = ("matplotlib", "jinja2")
