@@ -49,7 +49,7 @@ class Settings:
     sampling: Any = "uniform"
     reduction: Reduction = "auto"
     decoder: str = "subspace"
-    tol: float = 1e-4
+    tol: float = 1e-3
     max_iter: int = 1000
     n_jobs: int | None = None
 
@@ -95,25 +95,27 @@ class Settings:
 
     def kept(self, n_samples: int, n_features: int) -> tuple[int, int]:
         """How many samples and features to keep."""
-        if isinstance(self.downsampling, str):
-            a = min(max(n_samples / AUTO_SAMPLES, 1.0), AUTO_MAX_DOWNSAMPLING)
-            b = min(max(n_features / AUTO_FEATURES, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
-            if self.sample_graph is None:
-                a = 1.0  # nothing to decode the left-out samples with
-            if self.feature_graph is None:
-                b = 1.0
-        else:
-            a, b = self.downsampling
-        return max(1, round(n_samples / a)), max(1, round(n_features / b))
+        a, b = (
+            self._auto_downsampling(n_samples, n_features) if isinstance(self.downsampling, str) else self.downsampling
+        )
+        rows, columns = self.given_indices()
+        return (
+            max(1, round(n_samples / a)) if rows is None else _count(rows),
+            max(1, round(n_features / b)) if columns is None else _count(columns),
+        )
+
+    def _auto_downsampling(self, n_samples: int, n_features: int) -> tuple[float, float]:
+        # Without a graph there is nothing to decode the left-out part with.
+        a = 1.0 if self.sample_graph is None else n_samples / AUTO_SAMPLES
+        b = 1.0 if self.feature_graph is None else n_features / AUTO_FEATURES
+        return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
 
     def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
         """Raise if a side is to be compressed but has no graph to be decoded on."""
-        kept = self.kept(n_samples, n_features)
-        given = self.given_indices()
-        sides = [("sample", n_samples, 0)] + ([("feature", n_features, 1)] if features else [])
-        for side, n, axis in sides:
-            compressed = kept[axis] < n if given[axis] is None else len(given[axis]) < n
-            if compressed and getattr(self, f"{side}_graph") is None:
+        rows, columns = self.kept(n_samples, n_features)
+        compressed = {"sample": rows < n_samples, "feature": features and columns < n_features}
+        for side, left_out in compressed.items():
+            if left_out and getattr(self, f"{side}_graph") is None:
                 raise ValueError(
                     f"{side}_graph=None leaves no way to decode the {side}s that are left out; "
                     "give a graph or keep them all."
@@ -142,3 +144,9 @@ def _is_number(value: Any) -> bool:
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2
+
+
+def _count(indices: Any) -> int:
+    """Nodes that an array of indices or a mask names."""
+    given = np.asarray(indices)
+    return int(np.count_nonzero(given)) if given.dtype == bool else given.size

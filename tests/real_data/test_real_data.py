@@ -49,7 +49,7 @@ X, y = load_mnist()
 errors = []
 for seed in range(3):
     model = CompressiveClustering(
-        10, downsampling=(10, 2), gamma_samples=1.5, gamma_features=0.3, tol=1e-3, random_state=seed
+        10, downsampling=(10, 2), gamma_samples=1.5, gamma_features=0.3, random_state=seed
     ).fit(X)
     errors.append(clustering_error(y, model.labels_))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kB on Linux

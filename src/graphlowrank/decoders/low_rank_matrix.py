@@ -88,7 +88,7 @@ class LowRankMatrix:
     def __getitem__(self, index: Any) -> Array:
         """Decode the entries that numpy's indexing rules name."""
         rows, columns = index if isinstance(index, tuple) else (index, slice(None))
-        left = (self.left[rows] if not _is_mask(rows) else self.left[np.asarray(rows)]) * self.singular_values
+        left = self.left[rows] * self.singular_values
         right, offset = self.right[columns], self.offset[columns]
         if _is_list(rows) and _is_list(columns):
             outer = (
@@ -114,7 +114,3 @@ class LowRankMatrix:
 
 def _is_list(index: Any) -> bool:
     return not isinstance(index, (slice, *SCALAR))
-
-
-def _is_mask(index: Any) -> bool:
-    return _is_list(index) and np.asarray(index).dtype == bool

@@ -72,7 +72,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 1000,
         n_jobs: int | None = None,
         random_state: Any = None,

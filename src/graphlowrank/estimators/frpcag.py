@@ -60,7 +60,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         feature_graph: Any = "knn",
         neighbors: str = "auto",
         laplacian: str = "auto",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 1000,
         n_jobs: int | None = None,
         random_state: Any = None,

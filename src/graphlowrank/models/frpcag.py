@@ -28,7 +28,7 @@ def solve_frpcag(
     loss: LossName = "l1",
     huber_delta: float = 1.0,
     X0: Array | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     max_iter: int = 1000,
     trace: bool = False,
     callback: Callback | None = None,
