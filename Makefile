@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench mutants clean
 
 help:  ## say what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -28,6 +28,9 @@ lint: $(VENV)/installed  ## style and types
 bench: $(VENV)/installed  ## tables of speed and quality; real data sets are used where GRAPHLOWRANK_DATA names them
 	$(BIN)/python benchmarks/clustering.py
 	$(BIN)/python benchmarks/stages.py
+
+mutants: $(VENV)/installed  ## plant known faults one at a time: do the tests catch them?
+	$(BIN)/python tests/run_mutants.py
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

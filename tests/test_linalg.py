@@ -1,14 +1,17 @@
+import threading
+
 import array_api_strict as strict
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_info
 
 import graphlowrank._backend as backend
 import graphlowrank.linalg.svd as svd_module
 from graphlowrank._backend import spmm
-from graphlowrank._threads import limit_threads, map_ranges, resolve_n_jobs
+from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
 from graphlowrank.linalg.pcg import block_pcg
 from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
 from helpers import random_graph
@@ -22,7 +25,9 @@ def test_pcg_solves_each_column(seed, n, k):
     B = rng.standard_normal((n, k)) * 10.0 ** rng.integers(-6, 6, k)
     solution = block_pcg(A, B, diagonal=np.diag(A), tol=1e-10, max_iter=5000)
     assert solution.converged
-    assert np.all(np.linalg.norm(A @ solution.X - B, axis=0) <= 1e-8 * np.linalg.norm(B, axis=0))
+    inverse = 1 / np.diag(A)[:, None]
+    largest = np.abs(inverse * B).max(axis=0)
+    assert np.all(np.abs(inverse * (A @ solution.X - B)) <= 1e-8 * largest)
 
 
 def test_pcg_handles_zero_columns_and_warm_starts(rng):
@@ -32,6 +37,11 @@ def test_pcg_handles_zero_columns_and_warm_starts(rng):
     assert_array_equal(cold.X[:, 0], 0)
     warm = block_pcg(A, B, diagonal=np.diag(A), X0=cold.X, tol=1e-8)
     assert warm.n_iter == 0
+
+
+def test_pcg_uses_its_preconditioner(rng):
+    diagonal = 10.0 ** rng.uniform(-6, 6, 50)
+    assert block_pcg(np.diag(diagonal), rng.standard_normal((50, 2)), diagonal=diagonal).n_iter <= 2
 
 
 def test_pcg_says_when_it_fails(rng):
@@ -122,6 +132,32 @@ def test_ranges_cover_everything_once(n, n_jobs):
 def test_errors_in_threads_come_out():
     with limit_threads(2), pytest.raises(ZeroDivisionError):
         map_ranges(lambda start, stop: 1 / 0, 10)
+
+
+def test_an_inner_call_keeps_the_outer_limit():
+    with limit_threads(1):
+        with limit_threads(None):
+            assert current_threads() == 1
+        assert current_threads() == 1
+
+
+def test_overlapping_limits_are_put_back():
+    def blas_threads():
+        return sorted(pool["num_threads"] for pool in threadpool_info())
+
+    before = blas_threads()
+    inside = threading.Barrier(3)
+
+    def hold(n_jobs):
+        with limit_threads(n_jobs):
+            inside.wait()
+
+    threads = [threading.Thread(target=hold, args=(n_jobs,)) for n_jobs in (1, 2, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas_threads() == before
 
 
 def test_n_jobs_counts():

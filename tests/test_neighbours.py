@@ -65,6 +65,17 @@ def test_huge_offsets_do_not_blur_neighbours(rng):
     assert_array_equal(nearest_neighbours(X + 1e8, 5)[1], nearest_neighbours((X + 1e8) - 1e8, 5)[1])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("engine", ["exact", "approximate"])
+def test_extreme_units_change_nothing(dtype, engine, rng):
+    X = rng.standard_normal((300, 4)).astype(dtype)
+    distances, indices = nearest_neighbours(X, 5, engine=engine, random_state=0)
+    for unit in (np.finfo(dtype).tiny * 1e4, np.finfo(dtype).max / 1e4):
+        scaled = nearest_neighbours(X * dtype(unit), 5, engine=engine, random_state=0)
+        assert_allclose(scaled[0] / dtype(unit), distances, rtol=1e-3)
+        assert np.mean(scaled[1] == indices) > 0.99
+
+
 def test_auto_picks_by_size(monkeypatch, rng):
     X = rng.standard_normal((60, 3))
     monkeypatch.setattr(module, "_approximate_candidates", lambda *args: pytest.fail("approximate was used"))

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import Graph, chain_graph, grid_graph, knn_graph
 from graphlowrank.reduction import kron_reduce, reduce_graph
+from graphlowrank.reduction.random_walk import report_truncated
 from graphlowrank.sampling import draw
 from helpers import assert_is_laplacian, disjoint, effective_resistances, random_graph
 
@@ -126,16 +127,27 @@ def test_memory_is_proportional_to_edges(rng):
     assert small.n_edges <= graph.n_edges  # one walk adds at most one edge
 
 
-def test_trapped_walks_are_cut_and_reported(caplog):
+def test_trapped_walks_are_cut_and_reported():
     # Nodes 2 and 3 hold each other a billion times tighter than the rest holds them.
     W = np.zeros((4, 4))
     W[0, 1] = 1.0
     W[1, 2] = 1e-9
     W[2, 3] = 1.0
-    with caplog.at_level(logging.WARNING, logger="graphlowrank"):
+    with pytest.warns(RuntimeWarning, match="cut at 1000 steps"):
         small = kron_reduce(Graph(sp.csr_array(W + W.T)), [0, 1], "random_walk", n_repeats=4, max_steps=1000)
-    assert "cut at 1000 steps" in caplog.text
     assert small.weights[0, 1] == 1
+
+
+def test_a_few_lost_walks_are_only_logged(caplog):
+    with caplog.at_level(logging.INFO, logger="graphlowrank"):
+        report_truncated(1, 1000, 50)
+    assert "1 of 1000 random walks were cut at 50 steps" in caplog.text
+
+
+def test_faint_bridges_survive_exact_reduction():
+    W = np.zeros((4, 4))
+    W[0, 1], W[1, 2], W[2, 3] = 1.0, 1e-11, 1.0
+    assert kron_reduce(Graph(sp.csr_array(W + W.T)), [0, 3], "exact").n_components == 1
 
 
 def test_rebuild_is_the_neighbour_graph_of_the_sample(rng):

@@ -53,7 +53,7 @@ class Progress:
     def _log(self, message: str) -> None:
         if not self._verbose:
             return
-        if logger.hasHandlers():
+        if logger.hasHandlers() and logger.isEnabledFor(logging.INFO):
             logger.info(message)
-        else:  # the user asked for progress but has set up no logging
+        else:  # asked for progress, but logging is not set up to show it
             sys.stderr.write(f"graphlowrank: {message}\n")

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -45,13 +46,56 @@ def current_threads() -> int:
 
 @contextmanager
 def limit_threads(n_jobs: int | None) -> Iterator[None]:
-    """Hold our loops, BLAS and OpenMP to ``n_jobs`` threads inside the block."""
+    """Hold our loops, BLAS and OpenMP to ``n_jobs`` threads inside the block; None leaves things as they are."""
+    if n_jobs is None:
+        yield
+        return
     token = _allowed.set(resolve_n_jobs(n_jobs))
     try:
-        with threadpool_limits(limits=None if n_jobs is None else current_threads()):
+        with library_limit():
             yield
     finally:
         _allowed.reset(token)
+
+
+class _SharedLimits:
+    """Limits of the libraries belong to the whole process, so calls that overlap in several threads share them.
+
+    What was in force before the first one is put back by the last one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_inside = 0
+        self._set: list[threadpool_limits] = []
+
+    def enter(self, limit: int) -> None:
+        with self._lock:
+            self._n_inside += 1
+            self._set.append(threadpool_limits(limit))
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            while self._n_inside == 0 and self._set:
+                self._set.pop().restore_original_limits()
+
+
+_shared = _SharedLimits()
+
+
+@contextmanager
+def library_limit() -> Iterator[None]:
+    """Apply the limit in force, if any, to the libraries loaded by now."""
+    limit = _allowed.get()
+    if limit is None:
+        yield
+        return
+    _shared.enter(limit)
+    try:
+        yield
+    finally:
+        _shared.leave()
 
 
 def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:

@@ -77,8 +77,10 @@ def compress(
             gamma_features=gamma_features,
             loss=settings.loss,
             huber_delta=settings.huber_delta,
+            X0=block.start(),
             tol=settings.tol,
             max_iter=settings.max_iter,
+            size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
             callback=update,
         ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
     return Compressed(sample_graph, feature_graph, rows, columns, block, solution)

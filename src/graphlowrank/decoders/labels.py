@@ -17,7 +17,7 @@ Scores = Literal["whitened", "scaled"]
 
 DIRECTIONS_PER_CLUSTER = 1.5  # measured on six data sets: fewer lose small clusters, more let noise in
 
-LABEL_TOLERANCE = 1e-4  # an arg-max needs no more
+FAINTEST_DIRECTION = 1e-3  # relative singular value: below, whitening would blow up noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,8 @@ def decode_labels(
         Number of clusters.
     scores
         "whitened" gives the first 1.5 n_clusters directions equal weight and every sample unit length, so that strong
-        factors (light on faces) and faint samples do not decide. "scaled" runs k-means on the leading principal
+        factors (light on faces) and faint samples do not decide; data with fewer directions than clusters are
+        left "scaled". "scaled" runs k-means on the leading principal
         scores, which is k-means on the low-rank matrix itself, as in the paper.
     n_init
         Restarts of k-means.
@@ -71,23 +72,25 @@ def decode_labels(
     small_labels = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points).labels_
     indicators = np.eye(n_clusters, dtype=X_small.dtype)[small_labels]
     if sample_graph is not None:
-        indicators = upsample(sample_graph, sample_indices, indicators, tol=LABEL_TOLERANCE).X
+        indicators = upsample(sample_graph, sample_indices, indicators).X
     soft = np.clip(indicators, 0, None)
-    soft /= soft.sum(axis=1, keepdims=True)
+    soft /= np.maximum(soft.sum(axis=1, keepdims=True), np.finfo(soft.dtype).tiny)
     return Labels(soft.argmax(axis=1), soft)
 
 
 def cluster_scores(X_small: Array, n_clusters: int, scores: Scores) -> Array:
     """Coordinates that k-means sees, with unit mean square so that its tolerance means the same for any data."""
-    if scores == "whitened":
-        n_directions = min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *X_small.shape)
-        points = leading_svd(X_small, n_directions)[0]
-        lengths = np.linalg.norm(points, axis=1, keepdims=True)
-        points = np.divide(points, lengths, out=points, where=lengths > 0)
-    elif scores == "scaled":
-        left, values, _ = leading_svd(X_small)
+    if scores not in ("whitened", "scaled"):
+        raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
+    n_directions = min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *X_small.shape)
+    left, values, _ = leading_svd(X_small, n_directions if scores == "whitened" else None)
+    present = values >= FAINTEST_DIRECTION * values[0]
+    # Fewer directions than clusters: along them clusters differ by distance, which whitening would take away.
+    if scores == "scaled" or present.sum() < n_clusters:
         points = left * values
     else:
-        raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
+        points = left[:, present]
+        lengths = np.linalg.norm(points, axis=1, keepdims=True)
+        points = np.divide(points, lengths, out=points, where=lengths > 0)
     size = np.sqrt(np.mean(points**2))
     return points / size if size > 0 else points

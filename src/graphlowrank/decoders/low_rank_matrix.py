@@ -87,20 +87,19 @@ class LowRankMatrix:
 
     def __getitem__(self, index: Any) -> Array:
         """Decode the entries that numpy's indexing rules name."""
-        rows, columns = index if isinstance(index, tuple) else (index, slice(None))
+        rows, columns = _two_indices(index)
         left = self.left[rows] * self.singular_values
         right, offset = self.right[columns], self.offset[columns]
         if _is_list(rows) and _is_list(columns):
-            outer = (
-                np.ndim(rows) == 2 and np.ndim(columns) == 2 and np.shape(rows)[1] == 1 and np.shape(columns)[0] == 1
-            )
-            if outer:  # np.ix_
+            if np.ndim(rows) == 2:  # np.ix_
                 return left[:, 0] @ right[0].T + offset
             return np.sum(left * right, axis=-1) + offset
         return left @ right.T + offset
 
     def __matmul__(self, other: Array) -> Array:
         """``M @ other`` without decoding M."""
+        if np.ndim(other) not in (1, 2):
+            raise ValueError(f"M @ B takes a vector or a matrix, got {np.ndim(other)} dimensions.")
         return self.scores @ (self.right.T @ other) + self.offset @ other
 
     def __rmatmul__(self, other: Array) -> Array:
@@ -110,6 +109,16 @@ class LowRankMatrix:
 
     def __repr__(self) -> str:
         return f"LowRankMatrix(shape={self.shape}, rank={self.rank})"
+
+
+def _two_indices(index: Any) -> tuple[Any, Any]:
+    """Row and column index, or a clear error for what is not supported."""
+    rows, columns = (*index, slice(None), slice(None))[:2] if isinstance(index, tuple) else (index, slice(None))
+    outer = np.shape(rows)[1:] == (1,) and np.shape(columns)[:1] == (1,) and np.ndim(columns) == 2
+    simple = all(index_ is not None and index_ is not Ellipsis and np.ndim(index_) <= 1 for index_ in (rows, columns))
+    if (isinstance(index, tuple) and len(index) > 2) or not (simple or outer):
+        raise IndexError("index a LowRankMatrix by whole numbers, slices, lists or masks of one dimension, or np.ix_.")
+    return rows, columns
 
 
 def _is_list(index: Any) -> bool:

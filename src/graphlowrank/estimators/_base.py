@@ -97,7 +97,9 @@ class LowRankTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grap
         check_is_fitted(self)
         X = validate_data(self, X, dtype=DTYPES, reset=False)
         delta = self.huber_delta * self.scale_
-        return robust_scores(X - self.offset_, self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta)
+        return robust_scores(
+            X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta
+        )
 
     def inverse_transform(self, X: Any) -> Array:
         """Return the samples (n_samples, n_features) that have the scores ``X`` (n_samples, n_components_)."""

@@ -124,8 +124,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     def predict(self, X: Any) -> Array:
         """Cluster of new samples, from their nearest training samples.
 
-        A new sample takes the mean of its neighbours' soft labels, weighted by the graph's kernel: the value that label
-        decoding would give a node added to the sample graph.
+        A new sample takes the mean of its neighbours' soft labels, weighted by the graph's kernel around it: the value
+        that label decoding would give a node added to the sample graph.
 
         Parameters
         ----------
@@ -143,5 +143,5 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             distances, indices = nearest_to(X, self._fit_X, min(self.n_neighbors, len(self._fit_X)))
         # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
         excess = np.sqrt(distances**2 - distances[:, :1] ** 2)
-        weights = gaussian_weights(excess, float(distances.mean()))
+        weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))
         return np.einsum("ij,ijk->ik", weights, self.soft_labels_[indices]).argmax(axis=1)

@@ -71,11 +71,10 @@ def graph_of_neighbours(distances: Array, indices: Array, bandwidth: float = 1.0
     return Graph(directed.maximum(directed.T.tocsr()).tocsr())
 
 
-def gaussian_weights(distances: Array, sigma: float) -> Array:
-    """``exp(-d^2 / sigma^2)``, floored; 1 everywhere if sigma is 0 (all points identical)."""
-    if sigma == 0:
-        return np.ones_like(distances)
-    scaled = distances / distances.dtype.type(sigma)
+def gaussian_weights(distances: Array, sigma: Array | float) -> Array:
+    """``exp(-d^2 / sigma^2)``, floored; 1 where sigma is 0 (identical points). ``sigma`` may differ by row."""
+    width = np.asarray(sigma, dtype=distances.dtype)
+    scaled = distances / np.where(width > 0, width, 1)
     return np.maximum(np.exp(-(scaled**2)), distances.dtype.type(WEIGHT_FLOOR))
 
 

@@ -12,10 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from .._backend import Array
-from .._threads import current_threads, map_ranges
+from .._threads import library_limit, map_ranges
 from ..kernels.distances import squared_distances
 
 Engine = Literal["auto", "exact", "approximate"]
@@ -62,6 +61,10 @@ def nearest_neighbours(
         )
     if engine not in ("auto", "exact", "approximate"):
         raise ValueError(f"neighbors must be 'auto', 'exact' or 'approximate', got {engine!r}.")
+    unit = _safe_unit(X)
+    if unit != 1:
+        distances, indices = nearest_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
+        return distances * unit, indices
     if engine == "exact" or (engine == "auto" and n <= EXACT_UP_TO):
         points = _to_single(X, *_centre_and_scale(X))
         candidates = _exact_candidates(points, points, n_neighbors + 1 + SPARE_CANDIDATES)
@@ -72,11 +75,22 @@ def nearest_neighbours(
 
 def nearest_to(queries: Array, X: Array, n_neighbors: int) -> tuple[Array, Array]:
     """Nearest rows of ``X`` to each row of ``queries``, exactly; returns (distances, indices)."""
+    unit = _safe_unit(X)
+    if unit != 1:
+        distances, indices = nearest_to(queries / unit, X / unit, n_neighbors)
+        return distances * unit, indices
     centre, scale = _centre_and_scale(X)
     candidates = _exact_candidates(
         _to_single(queries, centre, scale), _to_single(X, centre, scale), n_neighbors + SPARE_CANDIDATES
     )
     return _nearest_of(X, candidates, n_neighbors, queries=queries.astype(X.dtype, copy=False))
+
+
+def _safe_unit(X: Array) -> Any:
+    """1, or the size of X where its squares would overflow or vanish."""
+    size = np.max(np.abs(X))
+    limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
+    return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 
 
 def _centre_and_scale(X: Array) -> tuple[Array, float]:
@@ -97,7 +111,7 @@ def _exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array
     """All-pairs search in blocks; memory is a block of queries times a block of points."""
     import faiss
 
-    with threadpool_limits(current_threads()):
+    with library_limit():
         return faiss.knn(queries, points, min(n_candidates, len(points)))[1]
 
 
@@ -113,7 +127,7 @@ def _approximate_candidates(X: Array, n_neighbors: int, rng: np.random.RandomSta
     projected = _project(X, PROJECTED_DIMENSIONS, rng)
     n_lists = max(1, min(int(LISTS_PER_ROOT * np.sqrt(n)), n // 8))
     n_candidates = min(n, int(np.ceil(CANDIDATES_PER_NEIGHBOUR * n_neighbors)) + 1)
-    with threadpool_limits(current_threads()):
+    with library_limit():
         dimension = projected.shape[1]
         index = faiss.IndexIVFFlat(faiss.IndexFlatL2(dimension), dimension, n_lists)
         index.cp.seed = int(rng.randint(2**31 - 1))
@@ -154,7 +168,7 @@ def _nearest_of(X: Array, candidates: Array, n_neighbors: int, queries: Array | 
     indices = np.take_along_axis(candidates, order, axis=1)
     distances = np.sqrt(np.take_along_axis(squared, order, axis=1))
     if indices.min(initial=0) < 0 or not np.all(np.isfinite(distances)):
-        raise FloatingPointError("distances overflow; rescale X (its values are near the largest float).")
+        raise FloatingPointError("distances overflow; rescale X.")
     return distances, indices
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from .._backend import Array
+from .compiling import compiled
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def squared_distances(start: int, stop: int, queries: Array, X: Array, candidates: Array, out: Array) -> None:
     """``out[i, j] = ||queries[i] - X[candidates[i, j]]||^2`` for start <= i < stop; inf for a negative candidate."""
     for i in range(start, stop):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from .._backend import Array
+from .compiling import compiled
 
 LOSS_CODES = {"l1": 0, "l2": 1, "huber": 2}
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def fused_step(
     start: int,
     stop: int,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from .._backend import Array
+from .compiling import compiled
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def csr_times_dense(start: int, stop: int, indptr: Array, indices: Array, data: Array, X: Array, out: Array) -> None:
     """``out[i] = sum_j A[i, j] X[j]`` for rows start <= i < stop of the CSR matrix A."""
     # Row views, not X[row, column]: only then does the compiler see that the inner loop can be vectorised.

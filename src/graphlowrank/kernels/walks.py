@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from .._backend import Array
+from .compiling import compiled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -16,7 +17,7 @@ TO_UNIT = 2.0**-53
 TRUNCATED = -1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _mix(z):  # type: ignore[no-untyped-def]
     """Scramble 64 bits (the finaliser of splitmix64)."""
     z = (z ^ (z >> S30)) * MIX_1
@@ -24,7 +25,7 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> S31)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _walk_to_kept(node, kept, indptr, indices, cumulative, weights, max_steps, state):  # type: ignore[no-untyped-def]
     """Step by edge weight until a kept node; return (node or TRUNCATED, resistance of the path, state)."""
     resistance = 0.0
@@ -48,7 +49,7 @@ def _walk_to_kept(node, kept, indptr, indices, cumulative, weights, max_steps, s
     return TRUNCATED, resistance, state
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def join_kept_nodes(
     start: int,
     stop: int,

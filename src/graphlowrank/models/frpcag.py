@@ -11,7 +11,7 @@ from .._backend import COMPILED_ABOVE, Array
 from .._threads import map_ranges
 from ..linalg.eigen import largest_eigenvalue
 from ..solution import Solution
-from ..solvers.fista import TINY, Callback, Step, fista, proximal_step
+from ..solvers.fista import Callback, Step, fista, proximal_step
 from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness
 
@@ -30,6 +30,7 @@ def solve_frpcag(
     X0: Array | None = None,
     tol: float = 1e-3,
     max_iter: int = 1000,
+    size: float | None = None,
     trace: bool = False,
     callback: Callback | None = None,
 ) -> Solution:
@@ -48,7 +49,9 @@ def solve_frpcag(
     X0
         Warm start; X if None.
     tol, max_iter
-        Relative change of the iterate to stop at, and the iterations allowed.
+        Change of the iterate to stop at, relative to ``size``, and the iterations allowed.
+    size
+        Norm that counts as 1; None takes that of the iterate, which is misleading for data with large levels.
     trace
         Record the objective after each iteration.
     callback
@@ -84,6 +87,7 @@ def solve_frpcag(
         X if X0 is None else X0,
         tol=tol,
         max_iter=max_iter,
+        size=size,
         objective=(lambda U: smooth.value(U) + fit.value(U)) if trace else None,
         callback=callback,
     )
@@ -107,11 +111,11 @@ def fused_step(smooth: TwoGraphSmoothness, X: Array, loss: LossName, huber_delta
     L = smooth.L_samples.tocsr()
     data = L.data * np.asarray(2 * smooth.gamma_samples, dtype=X.dtype)
     data_matrix = np.ascontiguousarray(X)
-    no_pull = np.broadcast_to(np.zeros(1, dtype=X.dtype), X.shape)
+    no_pull = np.zeros_like(data_matrix)
     spare = np.empty_like(data_matrix)
     change = np.empty((X.shape[0], 2), dtype=X.dtype)
 
-    def advance(S: Array, Z: Array, momentum: float) -> tuple[Array, Array, float]:
+    def advance(S: Array, Z: Array, momentum: float) -> tuple[Array, Array, float, float]:
         nonlocal spare
         pull = smooth.feature_grad(Z) if smooth.gamma_features else no_pull
         map_ranges(
@@ -120,6 +124,6 @@ def fused_step(smooth: TwoGraphSmoothness, X: Array, loss: LossName, huber_delta
         )  # fmt: skip
         Z, spare = spare, Z
         moved, size = change.sum(axis=0, dtype=np.float64)
-        return S, Z, float(np.sqrt(moved / max(size, TINY)))
+        return S, Z, float(np.sqrt(moved)), float(np.sqrt(size))
 
     return advance

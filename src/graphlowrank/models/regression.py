@@ -8,7 +8,7 @@ from .._backend import Array
 from .losses import LossName
 
 BLOCK_ENTRIES = 2_000_000  # entries of a block of samples: bounds memory whatever n and p are
-L1_DELTA = 1e-3  # l1 is Huber's loss with a corner this narrow, in units of the sample's own residual
+L1_DELTA = 1e-3  # l1 is Huber's loss with a corner this narrow, in units of the sample's median residual
 
 
 def robust_scores(
@@ -40,7 +40,7 @@ def robust_scores(
     scores = X @ components.T
     if loss == "l2" or components.shape[0] == 0:
         return scores
-    rows = max(1, BLOCK_ENTRIES // max(X.shape[1], 1))
+    rows = max(1, BLOCK_ENTRIES // max(X.shape[1], len(components) ** 2))
     for start in range(0, len(X), rows):
         block = slice(start, start + rows)
         scores[block] = _reweighted(X[block], components, scores[block], loss, huber_delta, tol, max_iter)
@@ -51,20 +51,22 @@ def _reweighted(X: Array, C: Array, S: Array, loss: LossName, huber_delta: float
     """IRLS for Huber's loss on a block of samples."""
     S = S.astype(np.float64)
     C = C.astype(np.float64)
-    residual = X - S @ C
-    # Relative to the first residual, so that l1 answers scale with the data.
-    size = np.mean(np.abs(residual), axis=1)
-    delta = np.full(len(X), huber_delta) if loss == "huber" else L1_DELTA * size
-    active = np.flatnonzero(size > np.finfo(X.dtype).eps * (np.abs(X).mean(axis=1) + np.finfo(np.float64).tiny))
+    size = np.abs(X).mean(axis=1, dtype=np.float64)
+    delta = np.full(len(X), huber_delta) if loss == "huber" else np.full(len(X), np.inf)
+    active = np.flatnonzero(size > 0)
     for _ in range(max_iter):
         if active.size == 0:
             break
         distance = np.abs(X[active] - S[active] @ C)
+        if loss == "l1":
+            # Gross errors inflate every residual of the first fit; the corner narrows as they are found out.
+            corner = np.maximum(L1_DELTA * np.median(distance, axis=1), 1e-10 * size[active])
+            delta[active] = np.minimum(delta[active], corner)
         weights = delta[active, None] / np.maximum(distance, delta[active, None])
         S_next = _weighted_least_squares(X[active], C, weights)
         moved = np.linalg.norm(S_next - S[active], axis=1)
         S[active] = S_next
-        active = active[moved > tol * np.maximum(np.linalg.norm(S_next, axis=1), size[active])]
+        active = active[moved > tol * np.maximum(np.linalg.norm(S_next, axis=1), np.finfo(np.float64).tiny)]
     return S
 
 

@@ -8,6 +8,7 @@ Laplacian as its expectation.
 from __future__ import annotations
 
 import logging
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,8 @@ from .._threads import map_ranges
 from ..kernels.walks import TRUNCATED, join_kept_nodes
 
 logger = logging.getLogger("graphlowrank")
+
+TRUNCATED_SHARE = 0.01
 
 
 def random_walk_weights(
@@ -50,8 +53,22 @@ def random_walk_weights(
         joined = ends[:, 0] != ends[:, 1]  # a walk back to where it came from is a self-loop: no edge
         total = total + _symmetric(position[ends[joined]], conductances[joined], n_keep)
     if n_truncated:
-        logger.warning("%d of %d random walks were cut at %d steps", n_truncated, n_repeats * len(walked), max_steps)
+        report_truncated(n_truncated, n_repeats * len(walked), max_steps)
     return (total / n_repeats).astype(weights.dtype).tocsr()
+
+
+def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
+    """Log a few walks cut short; warn where so many were that the reduced graph suffers."""
+    message = f"{n_truncated} of {n_walks} random walks were cut at {max_steps} steps"
+    if n_truncated <= TRUNCATED_SHARE * n_walks:
+        logger.info(message)
+        return
+    warnings.warn(
+        f"{message}, so weights between kept nodes are too small. Kept nodes are far apart on this graph: keep more of "
+        "them, use reduction='exact', or raise max_steps.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
 
 
 def _cumulative_by_row(values: Array, indptr: Array) -> Array:

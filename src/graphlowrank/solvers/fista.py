@@ -9,10 +9,12 @@ from typing import Protocol
 from .._backend import Array, norm
 from ..solution import Solution
 
+TINY = 1e-30
+
 Callback = Callable[[int, float], None]
 
-Step = Callable[[Array, Array, float], tuple[Array, Array, float]]
-"""``(S, Z, momentum) -> (S_next, Z_next, relative change of Z)``: a proximal gradient step from Z, then extrapolation.
+Step = Callable[[Array, Array, float], tuple[Array, Array, float, float]]
+"""``(S, Z, momentum) -> (S_next, Z_next, ||Z_next - Z||, ||Z||)``: a proximal gradient step from Z, then extrapolation.
 
 A step owns the arrays it is given and may overwrite them.
 """
@@ -41,15 +43,12 @@ class Proximable(Protocol):
 def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: float) -> Step:
     """Make the step of Algorithm 1 in plain array operations, for ``step`` = 1 / Lipschitz constant."""
 
-    def advance(S: Array, Z: Array, momentum: float) -> tuple[Array, Array, float]:
+    def advance(S: Array, Z: Array, momentum: float) -> tuple[Array, Array, float, float]:
         S_next = nonsmooth.prox(Z - step * smooth.grad(Z), step)
         Z_next = S_next + momentum * (S_next - S)
-        return S_next, Z_next, norm(Z_next - Z) / max(norm(Z), TINY)
+        return S_next, Z_next, norm(Z_next - Z), norm(Z)
 
     return advance
-
-
-TINY = 1e-30
 
 
 def fista(
@@ -58,13 +57,14 @@ def fista(
     *,
     tol: float,
     max_iter: int,
+    size: float | None = None,
     objective: Callable[[Array], float] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
     """Minimise smooth + nonsmooth by accelerated proximal gradient steps from ``X0``.
 
     Stops when the extrapolated point moves by less than ``tol`` relative to its norm, that is
-    ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``.
+    ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if given.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def fista(
         From :func:`proximal_step`, or a faster function with the same contract.
     X0
         First point; not written to.
-    tol, max_iter
+    tol, max_iter, size
         Stopping rule.
     objective
         Evaluated and recorded after each iteration if given.
@@ -84,7 +84,8 @@ def fista(
     change, n_iter = float("inf"), 0
     while n_iter < max_iter and not change < tol:
         t_next = (1 + sqrt(1 + 4 * t * t)) / 2
-        S, Z, change = step(S, Z, (t - 1) / t_next)
+        S, Z, moved, length = step(S, Z, (t - 1) / t_next)
+        change = moved / max(length if size is None else size, TINY)
         t, n_iter = t_next, n_iter + 1
         if objective is not None:
             values.append(objective(S))

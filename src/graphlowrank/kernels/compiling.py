@@ -1,0 +1,20 @@
+"""How kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile a kernel on first use, without the GIL, and cache it on disk where there is a place to."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            return njit(nogil=True, cache=True, **options)(function)
+        except RuntimeError:  # neither the package's folder nor the user's cache can be written
+            return njit(nogil=True, **options)(function)
+
+    return decorate

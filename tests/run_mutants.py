@@ -1,0 +1,47 @@
+"""Plant the faults of mutants.toml one at a time and see whether the tests catch them.
+
+    python tests/run_mutants.py [words of one fault]
+
+Works on a copy of the package; exits with 1 if a fault survives or can no longer be planted.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SOURCE = TESTS.parent / "src" / "graphlowrank"
+
+
+def caught(mutant, folder):
+    """Whether a test fails with the fault in place."""
+    shutil.copytree(SOURCE, folder / "graphlowrank", ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / "graphlowrank" / mutant["file"]
+    text = path.read_text()
+    if text.count(mutant["old"]) != 1:
+        raise SystemExit(f"cannot plant {mutant['what']!r}: its line is not in {mutant['file']} exactly once")
+    path.write_text(text.replace(mutant["old"], mutant["new"]))
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(TESTS / mutant["tests"])]
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    return subprocess.run(command, env=environment, capture_output=True, check=False, cwd=TESTS.parent).returncode == 1
+
+
+def main():
+    wanted = " ".join(sys.argv[1:])
+    survivors = []
+    for mutant in tomllib.loads((TESTS / "mutants.toml").read_text())["mutant"]:
+        if wanted not in mutant["what"]:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            found = caught(mutant, Path(folder))
+        print(f"{'caught  ' if found else 'SURVIVED'}  {mutant['what']}", flush=True)
+        survivors += [] if found else [mutant["what"]]
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()
