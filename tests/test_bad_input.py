@@ -105,6 +105,7 @@ def test_features_cannot_be_decoded_without_a_graph():
         (CompressivePCA(7), "n_components=7 is more than the 6 kept samples or features"),
         (CompressivePCA(5, downsampling=(10, 1)), "n_components=5 is more than the 4 kept"),
         (FastRobustPCAOnGraphs(1.5), "n_components must be a positive whole number"),
+        (CompressivePCA(True), "n_components must be a positive whole number; got True"),
         (CompressiveClustering(0), "n_clusters must be a positive whole number"),
         (CompressiveClustering(41), "n_clusters=41 is more than the 40 samples"),
         (
@@ -114,7 +115,7 @@ def test_features_cannot_be_decoded_without_a_graph():
         (CompressiveClustering(9, sampling=(np.arange(40) < 8, None)), "n_clusters=9 is more than the 8 kept samples"),
         (CompressivePCA(3, sampling=(None, [0, 5])), "n_components=3 is more than the 2 kept"),
         (CompressivePCA(2, sampling=(np.arange(40) < 8, None), sample_graph=None), "no way to decode the samples"),
-        (CompressiveClustering(2, scores="raw"), "scores must be 'whitened' or 'scaled'"),
+        (CompressiveClustering(2, scores="raw"), "scores must be 'auto', 'whitened' or 'scaled'"),
         (CompressivePCA(decoder="ideal?"), "decoder must be one of"),
     ],
     ids=str,
@@ -122,6 +123,11 @@ def test_features_cannot_be_decoded_without_a_graph():
 def test_counts_and_names(model, text):
     with pytest.raises(ValueError, match=text):
         model.fit(X)
+
+
+def test_keeping_next_to_nothing_warns():
+    with pytest.warns(UserWarning, match="keeps only 4 of 40 samples; expect a coarse answer"):
+        CompressivePCA(2, downsampling=(10, 1)).fit(X)
 
 
 W = knn_graph(X, 5).weights.toarray()

@@ -155,6 +155,8 @@ def test_products_without_decoding(matrix, rng):
     with pytest.raises(ValueError, match="a vector or a matrix"):
         matrix @ np.ones((2, 7, 3))
     assert_allclose(np.asarray(matrix), full)
+    assert_allclose(full + 1 - matrix, np.ones((9, 7)))
+    assert_allclose(matrix - full, np.zeros((9, 7)), atol=1e-12)
     assert len(matrix) == 9
     assert matrix.ndim == 2
 

@@ -150,6 +150,18 @@ def test_clear_clusters_are_found(blobs, downsampling):
     assert_array_equal(model.predict(X), model.labels_)
 
 
+def test_the_graph_chooses_the_scores():
+    """Whitening must not drown three clear groups on a line in five directions of noise, nor be given up on digits."""
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.arange(3), 100)
+    line = np.column_stack([10.0 * y + rng.standard_normal(300), rng.standard_normal((300, 5))])
+    model = CompressiveClustering(3, random_state=0).fit(line)
+    assert clustering_error(y, model.labels_) == 0
+    assert model.scores_ == "scaled"
+    assert clustering_error(y, CompressiveClustering(3, scores="whitened", random_state=0).fit_predict(line)) > 0.3
+    assert CompressiveClustering(10, random_state=0).fit(load_digits().data).scores_ == "whitened"
+
+
 def test_predict_extends_the_labels(blobs):
     X, y = blobs
     train, test = np.arange(120) % 2 == 0, np.arange(120) % 2 == 1

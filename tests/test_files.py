@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphlowrank._files import write_atomically
+from graphlowrank._files import check_writable, write_atomically
 
 CONTENTS = [("é\n", "é\n".encode()), (b"\x00\xff", b"\x00\xff"), ("", b"")]
 
@@ -70,3 +70,11 @@ def test_permissions_follow_the_umask_and_links_are_followed(tmp_path):
         os.umask(before)
     assert link.is_symlink()
     assert stat.S_IMODE(Path(tmp_path, "real.html").stat().st_mode) == 0o644
+
+
+def test_a_place_is_tried_before_the_work(tmp_path):
+    check_writable(tmp_path / "new" / "page.html")
+    assert list((tmp_path / "new").iterdir()) == []  # only tried
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="cannot write"):
+        check_writable(tmp_path / "file" / "page.html")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -36,17 +38,40 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     '<p>hello</p>'
     """
     data = content.encode() if isinstance(content, str) else content
+    with _naming(path):
+        _write_and_move(_target(path), data)
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise OSError now if :func:`write_atomically` could not write ``path`` later: before hours of work, not after."""
+    with _naming(path):
+        probe = _temporary(_target(path))
+        probe.touch(exist_ok=False)
+        probe.unlink()
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say in an OSError which file was meant."""
     try:
-        target = Path(path).resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _write_and_move(target, data)
+        yield
     except OSError as error:
         raise OSError(error.errno, f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
 
-def _write_and_move(target: Path, data: bytes) -> None:
+def _target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path).resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _temporary(target: Path) -> Path:
     # Not mkstemp: its files are private to the user, and a report is to be readable as the umask says.
-    temporary = target.parent / f".{secrets.token_hex(8)}.part"
+    return target.parent / f".{secrets.token_hex(8)}.part"
+
+
+def _write_and_move(target: Path, data: bytes) -> None:
+    temporary = _temporary(target)
     try:
         with temporary.open("xb") as file:
             file.write(data)

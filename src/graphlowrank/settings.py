@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
@@ -26,6 +27,7 @@ CHOICES = {
 # "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
 # next to nothing.
 AUTO_SAMPLES, AUTO_MAX_DOWNSAMPLING = 1000, 10.0
+FEW = 10
 AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
 
 # Middle of the range that worked on digits, USPS, MNIST, faces and synthetic data; (samples, features).
@@ -111,7 +113,7 @@ class Settings:
         return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
 
     def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
-        """Raise if a side is to be compressed but has no graph to be decoded on."""
+        """Raise if a side is to be compressed but has no graph to be decoded on; warn if next to nothing is kept."""
         rows, columns = self.kept(n_samples, n_features)
         compressed = {"sample": rows < n_samples, "feature": features and columns < n_features}
         for side, left_out in compressed.items():
@@ -120,6 +122,17 @@ class Settings:
                     f"{side}_graph=None leaves no way to decode the {side}s that are left out; "
                     "give a graph or keep them all."
                 )
+        if isinstance(self.sampling, str):
+            self._warn_if_few("samples", rows, n_samples)
+            self._warn_if_few("features", columns, n_features)
+
+    def _warn_if_few(self, side: str, n_kept: int, n: int) -> None:
+        if n_kept < min(FEW, n / 2):
+            warnings.warn(
+                f"downsampling={self.downsampling} keeps only {n_kept} of {n} {side}; expect a coarse answer.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def given_indices(self) -> tuple[Any, Any]:
         """(sample_indices, feature_indices) that the user gave; None for a side to draw."""

@@ -56,10 +56,11 @@ def demo_command(
         if missing := missing_extras():
             raise ModuleNotFoundError(f"the demo's page needs {' and '.join(missing)}", name=missing[0])
         with _progress() as say:
-            from .._files import write_atomically
+            from .._files import check_writable, write_atomically
             from ..report import render_page
             from .demo import run_demo
 
+            check_writable(output)
             report = run_demo(noise, seed, say)
             write_atomically(output, render_page(report))
         if as_json:

@@ -96,6 +96,14 @@ class LowRankMatrix:
             return np.sum(left * right, axis=-1) + offset
         return left @ right.T + offset
 
+    def __sub__(self, other: Any) -> Array:
+        """``M - other``, decoded."""
+        return self.to_array() - np.asarray(other)
+
+    def __rsub__(self, other: Any) -> Array:
+        """``other - M``, decoded: the residual of the data."""
+        return np.asarray(other) - self.to_array()
+
     def __matmul__(self, other: Array) -> Array:
         """``M @ other`` without decoding M."""
         if np.ndim(other) not in (1, 2):

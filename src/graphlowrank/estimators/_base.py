@@ -119,7 +119,7 @@ class LowRankTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grap
 
 def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
     """Raise unless ``value`` is a whole number between 1 and ``at_most``."""
-    if not (isinstance(value, (int, np.integer)) and value >= 1):
+    if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
         raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
     if value > at_most:
         raise ValueError(f"{name}={value} is more than the {at_most} {what}.")

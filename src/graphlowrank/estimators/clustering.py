@@ -29,7 +29,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     scores
         What k-means sees of the compressed low-rank matrix: "whitened", its first 1.5 n_clusters directions with equal
         weight and every sample at unit length, so that strong factors (light on faces) and faint samples do not
-        decide; or "scaled", its principal scores, which is k-means on the matrix itself as in the paper.
+        decide; "scaled", its principal scores, which is k-means on the matrix itself as in the paper; "auto" takes
+        the whitened ones unless the sample graph speaks clearly for the others (modularity higher by 0.05).
     laplacian
         "combinatorial", "normalized", or "auto": normalized, which gives dense and sparse regions equal say.
     downsampling, gamma_samples, gamma_features, loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors
@@ -43,6 +44,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Cluster of each training sample.
     soft_labels_ : (n_samples, n_clusters)
         Membership; rows sum to 1.
+    scores_
+        Scores that were used, "whitened" or "scaled".
     n_iter_, converged_, sample_indices_, feature_indices_, sample_graph_, feature_graph_, scale_, stage_seconds_
         What was chosen, done and used.
 
@@ -64,7 +67,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         gamma_features: Any = "auto",
         loss: str = "l1",
         huber_delta: float = 1.0,
-        scores: Any = "whitened",
+        scores: Any = "auto",
         n_neighbors: int = 10,
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
@@ -101,8 +104,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples of ``X`` (n_samples, n_features); ``y`` is ignored."""
         settings = self._settings()
-        if self.scores not in ("whitened", "scaled"):
-            raise ValueError(f"scores must be 'whitened' or 'scaled'; got {self.scores!r}.")
+        if self.scores not in ("auto", "whitened", "scaled"):
+            raise ValueError(f"scores must be 'auto', 'whitened' or 'scaled'; got {self.scores!r}.")
         X = self._check_training_data(X)
         check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
         kept = settings.kept(*X.shape)[0]
@@ -118,14 +121,15 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self._store(small, progress)
         self.labels_ = found.labels
         self.soft_labels_ = found.soft_labels
+        self.scores_ = found.scores
         self._fit_X = X
         return self
 
     def predict(self, X: Any) -> Array:
-        """Cluster of new samples, from their nearest training samples.
+        """Cluster of new samples, from their nearest training samples in feature space.
 
         A new sample takes the mean of its neighbours' soft labels, weighted by the graph's kernel around it: the value
-        that label decoding would give a node added to the sample graph.
+        that label decoding would give a node added to a neighbour graph.
 
         Parameters
         ----------
