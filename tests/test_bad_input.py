@@ -155,6 +155,14 @@ def test_graphs_given_by_the_user(weights, text):
             CompressivePCA(2, sample_graph=given).fit(X)
 
 
+def test_what_the_user_gave_is_checked_before_any_graph_is_built(monkeypatch):
+    monkeypatch.setattr("graphlowrank.pipeline.knn_graph", lambda *args, **kwargs: pytest.fail("work had started"))
+    with pytest.raises(ValueError, match="feature_graph has 40 nodes, but the data need 6"):
+        CompressivePCA(2, feature_graph=W).fit(X)
+    with pytest.raises(ValueError, match="feature_indices must lie between 0 and 5"):
+        CompressivePCA(2, sampling=(None, [0, 1, 6])).fit(X)
+
+
 @pytest.mark.parametrize("value", ["knn", 3, object()])
 def test_things_that_are_no_graph(value):
     with pytest.raises(TypeError, match="must be a Graph or a matrix of weights"):

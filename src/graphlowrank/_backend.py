@@ -48,8 +48,3 @@ def spmm(L: Any, X: Array) -> Array:
 def norm(X: Array) -> float:
     """Frobenius norm of ``X``, accumulated by its own library."""
     return float(namespace(X).linalg.vector_norm(X))
-
-
-def working_dtype(*arrays: Any) -> np.dtype[Any]:
-    """float32 where everything is float32, float64 otherwise."""
-    return np.dtype(np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)

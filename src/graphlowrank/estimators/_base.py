@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
+from ..graphs import as_graph
 from ..models.regression import robust_scores
 from ..pipeline import Compressed
+from ..sampling import check_indices
 from ..settings import Settings
 
 Result = TypeVar("Result")
@@ -36,13 +38,21 @@ class GraphEstimator(BaseEstimator):
         names = [field.name for field in fields(Settings) if field.name in self.get_params(deep=False)]
         return Settings(**{name: getattr(self, name) for name in names})
 
-    def _check_training_data(self, X: Any) -> Array:
+    def _check_training_data(self, X: Any, settings: Settings) -> Array:
         X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2)
         if isinstance(self.sample_graph, str) and len(X) <= self.n_neighbors:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} needs at least {self.n_neighbors + 1} samples, got "
                 f"n_samples={len(X)}; lower n_neighbors."
             )
+        # What the user gave is checked now, not after the first graph has been built.
+        for side, n in zip(("sample", "feature"), X.shape, strict=True):
+            graph = getattr(self, f"{side}_graph")
+            if graph is not None and not isinstance(graph, str):
+                as_graph(graph, n, name=f"{side}_graph")
+        for side, n, given in zip(("sample", "feature"), X.shape, settings.given_indices(), strict=True):
+            if given is not None:
+                check_indices(given, n, name=f"{side}_indices")
         return X
 
     def _run(

@@ -106,7 +106,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         settings = self._settings()
         if self.scores not in ("auto", "whitened", "scaled"):
             raise ValueError(f"scores must be 'auto', 'whitened' or 'scaled'; got {self.scores!r}.")
-        X = self._check_training_data(X)
+        X = self._check_training_data(X, settings)
         check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
         kept = settings.kept(*X.shape)[0]
         check_count(self.n_clusters, "n_clusters", at_most=kept, what="kept samples (see downsampling)")

@@ -131,7 +131,7 @@ class CompressivePCA(LowRankTransformer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Recover the low-rank matrix of ``X`` (n_samples, n_features); ``y`` is ignored."""
         settings = self._settings()
-        X = self._check_training_data(X)
+        X = self._check_training_data(X, settings)
         if self.n_components is not None:
             kept = min(settings.kept(*X.shape))
             check_count(self.n_components, "n_components", at_most=kept, what="kept samples or features")

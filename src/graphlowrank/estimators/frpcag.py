@@ -89,7 +89,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Approximate ``X`` (n_samples, n_features); ``y`` is ignored."""
         settings = self._settings()
-        X = self._check_training_data(X)
+        X = self._check_training_data(X, settings)
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
 
