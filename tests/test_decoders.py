@@ -198,6 +198,7 @@ def test_more_clusters_than_directions(rng):
     line = 10.0 * y[:, None] + rng.standard_normal((150, 1)) / 3
     found = decode_labels(line - line.mean(), None, np.arange(150), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0
+    assert found.scores == "scaled"  # what was used, not what was asked for
     plane = np.column_stack([line, 1e-5 * rng.standard_normal((150, 8))])  # one real direction, eight of dust
     found = decode_labels(plane - plane.mean(axis=0), None, np.arange(150), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0

@@ -79,9 +79,9 @@ def decode_labels(
     rng = check_random_state(random_state)
 
     def attempt(kind: str) -> Labels:
-        points = cluster_scores(X_small, n_clusters, kind)
+        points, used = cluster_scores(X_small, n_clusters, kind)
         small_labels = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(points).labels_
-        return spread_labels(small_labels, sample_graph, sample_indices, n_clusters, X_small.dtype, kind)
+        return spread_labels(small_labels, sample_graph, sample_indices, n_clusters, X_small.dtype, used)
 
     if scores != "auto" or sample_graph is None:
         return attempt("whitened" if scores == "auto" else scores)
@@ -102,8 +102,11 @@ def spread_labels(
     return Labels(soft.argmax(axis=1), soft, scores)
 
 
-def cluster_scores(X_small: Array, n_clusters: int, scores: str) -> Array:
-    """Coordinates that k-means sees, with unit mean square so that its tolerance means the same for any data."""
+def cluster_scores(X_small: Array, n_clusters: int, scores: str) -> tuple[Array, str]:
+    """Coordinates that k-means sees, and their kind: "whitened" falls back to "scaled" where directions are too few.
+
+    They have unit mean square, so that the tolerance of k-means means the same for any data.
+    """
     if scores not in ("whitened", "scaled"):
         raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
     n_directions = min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *X_small.shape)
@@ -111,10 +114,10 @@ def cluster_scores(X_small: Array, n_clusters: int, scores: str) -> Array:
     present = values >= FAINTEST_DIRECTION * values[0]
     # Fewer directions than clusters: along them clusters differ by distance, which whitening would take away.
     if scores == "scaled" or present.sum() < n_clusters:
-        points = left * values
+        points, scores = left * values, "scaled"
     else:
         points = left[:, present]
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         points = np.divide(points, lengths, out=points, where=lengths > 0)
     size = np.sqrt(np.mean(points**2))
-    return points / size if size > 0 else points
+    return (points / size if size > 0 else points), scores
