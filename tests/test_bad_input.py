@@ -80,8 +80,8 @@ def test_options(Estimator, options, text):
         ({"downsampling": (0.5, 1)}, r"downsampling must be 'auto' or a pair \(a, b\)"),
         ({"downsampling": 10}, "downsampling must be"),
         ({"downsampling": "half"}, "downsampling must be"),
-        ({"sampling": "optimal"}, "sampling must be 'uniform' or a pair"),
-        ({"sampling": np.arange(5)}, "sampling must be 'uniform' or a pair"),
+        ({"sampling": "best"}, "sampling must be 'uniform', 'optimal' or a pair"),
+        ({"sampling": np.arange(5)}, "sampling must be 'uniform', 'optimal' or a pair"),
         ({"sampling": ([0, 99], None)}, "sample_indices must lie between 0 and 39"),
         ({"reduction": "magic"}, "reduction must be one of"),
         ({"sample_graph": None, "downsampling": (2, 1)}, "leaves no way to decode the samples"),
@@ -156,7 +156,7 @@ def test_graphs_given_by_the_user(weights, text):
 
 
 def test_what_the_user_gave_is_checked_before_any_graph_is_built(monkeypatch):
-    monkeypatch.setattr("graphlowrank.pipeline.knn_graph", lambda *args, **kwargs: pytest.fail("work had started"))
+    monkeypatch.setattr("graphlowrank.two_graphs.knn_graph", lambda *args, **kwargs: pytest.fail("work had started"))
     with pytest.raises(ValueError, match="feature_graph has 40 nodes, but the data need 6"):
         CompressivePCA(2, feature_graph=W).fit(X)
     with pytest.raises(ValueError, match="feature_indices must lie between 0 and 5"):

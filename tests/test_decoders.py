@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank.decoders import LowRankMatrix, decode_labels, decode_subspace, upsample
+from graphlowrank.decoders import LowRankMatrix, Side, decode_labels, decode_subspace, upsample
 from graphlowrank.graphs import Graph, chain_graph, knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.regression import robust_scores
@@ -86,7 +86,8 @@ def test_sampled_block_is_reproduced(rng):
     samples, features = random_graph(30, spread=0.5), random_graph(20, seed=1, spread=0.5)
     rows, columns = np.arange(0, 30, 2), np.arange(0, 20, 2)
     X_small = rng.standard_normal((15, 3)) @ rng.standard_normal((3, 10)) + 5
-    M = decode_subspace(X_small, samples, features, rows, columns, n_components=3, scale=2.0, shift=1.0)
+    M = decode_subspace(X_small, Side(samples, rows), Side(features, columns), n_components=3).low_rank
+    M = M.rescaled(2.0, 1.0)
     assert M.shape == (30, 20)
     assert M.rank == 3
     assert_allclose(M[np.ix_(rows, columns)], 2 * X_small + 1, atol=1e-6)
@@ -98,14 +99,14 @@ def test_decoding_is_the_dense_twin(rng):
     samples, features = random_graph(25, spread=0.5), random_graph(16, seed=1, spread=0.5)
     rows, columns = draw(samples, 12, random_state=0), draw(features, 9, random_state=0)
     X_small = rng.standard_normal((12, 4)) @ rng.standard_normal((4, 9))
-    M = decode_subspace(X_small, samples, features, rows, columns, n_components=4).to_array()
+    M = decode_subspace(X_small, Side(samples, rows), Side(features, columns), n_components=4).low_rank.to_array()
     half = dense_upsample(samples, rows, X_small)  # interpolation is linear, so factors need not be formed
     assert_allclose(M, dense_upsample(features, columns, half.T).T, atol=1e-6)
 
 
 def test_without_compression_decoding_is_the_truncated_svd(rng):
     X = rng.standard_normal((20, 8))
-    M = decode_subspace(X, None, None, np.arange(20), np.arange(8), n_components=2)
+    M = decode_subspace(X, Side(None, np.arange(20)), Side(None, np.arange(8)), n_components=2).low_rank
     mean = X.mean(axis=0)
     u, s, vt = np.linalg.svd(X - mean, full_matrices=False)
     assert_allclose(M.to_array(), (u[:, :2] * s[:2]) @ vt[:2] + mean, atol=1e-10)
@@ -177,7 +178,7 @@ def test_labels_are_spread_over_the_graph(blobs):
     graph = knn_graph(X, 8)
     keep = draw(graph, 20, random_state=0)
     for scores in ("whitened", "scaled"):
-        found = decode_labels(X[keep] - X[keep].mean(axis=0), graph, keep, 3, scores=scores, random_state=0)
+        found = decode_labels(X[keep] - X[keep].mean(axis=0), Side(graph, keep), 3, scores=scores, random_state=0)
         assert clustering_error(y, found.labels) == 0
         assert_allclose(found.soft_labels.sum(axis=1), 1, atol=1e-6)
         assert np.all(found.soft_labels >= 0)
@@ -188,7 +189,7 @@ def test_soft_labels_are_the_harmonic_extension(blobs):
     X, _ = blobs
     graph = knn_graph(X + 3 * np.random.default_rng(0).standard_normal(X.shape), 8)
     keep = draw(graph, 30, random_state=0)
-    found = decode_labels(X[keep] - X[keep].mean(axis=0), graph, keep, 3, random_state=0)
+    found = decode_labels(X[keep] - X[keep].mean(axis=0), Side(graph, keep), 3, random_state=0)
     assert_allclose(found.soft_labels, dense_upsample(graph, keep, found.soft_labels[keep]), atol=1e-3)
     assert set(found.soft_labels[keep].ravel()) == {0.0, 1.0}
 
@@ -196,17 +197,17 @@ def test_soft_labels_are_the_harmonic_extension(blobs):
 def test_more_clusters_than_directions(rng):
     y = np.repeat(np.arange(5), 30)
     line = 10.0 * y[:, None] + rng.standard_normal((150, 1)) / 3
-    found = decode_labels(line - line.mean(), None, np.arange(150), 5, random_state=0)
+    found = decode_labels(line - line.mean(), Side(None, np.arange(150)), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0
     assert found.scores == "scaled"  # what was used, not what was asked for
     plane = np.column_stack([line, 1e-5 * rng.standard_normal((150, 8))])  # one real direction, eight of dust
-    found = decode_labels(plane - plane.mean(axis=0), None, np.arange(150), 5, random_state=0)
+    found = decode_labels(plane - plane.mean(axis=0), Side(None, np.arange(150)), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0
 
 
 def test_without_compression_labels_are_k_means(blobs):
     X, y = blobs
-    found = decode_labels(X - X.mean(axis=0), None, np.arange(len(X)), 3, random_state=0)
+    found = decode_labels(X - X.mean(axis=0), Side(None, np.arange(len(X))), 3, random_state=0)
     assert clustering_error(y, found.labels) == 0
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, pipeline
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, pipeline, two_graphs
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import clustering_error, recovery_error
@@ -233,7 +233,7 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
         "huber_delta": 0.9,
         "n_neighbors": 4, "sample_graph": Graph(knn_graph(np.arange(30.0)[:, None], 3).weights), "feature_graph": None,
         "neighbors": "exact", "laplacian": "normalized", "sampling": (np.arange(0, 30, 2), None), "reduction": "exact",
-        "decoder": "subspace", "tol": 0.017, "max_iter": 77, "n_jobs": 1,
+        "decoder": "approximate", "decoder_options": {"gamma_samples": 0.5}, "tol": 0.017, "max_iter": 77, "n_jobs": 1,
     }  # fmt: skip
     known = set(inspect.signature(Estimator).parameters)
     given = {name: value for name, value in unusual.items() if name in known}
@@ -259,17 +259,19 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
 def test_settings_reach_the_functions_they_are_for(monkeypatch):
     seen = {}
 
-    def watch(name):
-        original = getattr(pipeline, name)
+    def watch(module, name):
+        original = getattr(module, name)
 
         def watched(*args, **kwargs):
             seen.setdefault(name, []).append((args, kwargs))
             return original(*args, **kwargs)
 
-        monkeypatch.setattr(pipeline, name, watched)
+        monkeypatch.setattr(module, name, watched)
 
-    for name in ("knn_graph", "choose", "reduce_graph", "solve_frpcag"):
-        watch(name)
+    for module, name in (
+        (two_graphs, "knn_graph"), (pipeline, "choose"), (two_graphs, "reduce_graph"), (pipeline, "solve_frpcag")
+    ):  # fmt: skip
+        watch(module, name)
     X = np.random.default_rng(0).standard_normal((60, 20))
     CompressivePCA(
         2, downsampling=(3, 2), gamma_samples=0.123, gamma_features=0.456, loss="huber", huber_delta=0.9, n_neighbors=4,

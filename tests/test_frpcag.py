@@ -41,6 +41,21 @@ def test_prox_belongs_to_its_value(X, Y, Q, step, name):
         assert slack >= -1e-9 * (1 + abs(fit.value(other)) + np.sum(X**2 + other**2) / step)
 
 
+@given(
+    X=matrices((3, 4)), Y=matrices((3, 4)), Q=matrices((3, 4)), step=st.floats(0.01, 5),
+    name=st.sampled_from([*LOSSES]), seed=st.integers(0, 99),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_weighted_prox_belongs_to_its_weighted_value(X, Y, Q, step, name, seed):
+    weights = np.random.default_rng(seed).uniform(0.1, 5, (3, 4))
+    fit = make_loss(name, Y, 0.7, weights)
+    P = fit.prox(X, step)
+    for other in (Q, X, Y, np.zeros_like(X)):
+        slack = fit.value(other) - fit.value(P) - np.sum((X - P) * (other - P)) / step
+        assert slack >= -1e-9 * (1 + abs(fit.value(other)) + np.sum(X**2 + other**2) / step)
+    assert make_loss(name, Y, 0.7, np.ones((3, 4))).value(X) == pytest.approx(LOSSES[name](Y).value(X))
+
+
 def test_losses_at_known_points():
     Y = np.zeros((1, 3))
     X = np.array([[0.5, -2.0, 0.0]])
@@ -99,19 +114,20 @@ def test_l1_solution_satisfies_the_optimality_conditions():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("shape", [(8, 6), (5, 9), (7, 1), (1, 6)])
-def test_agreement_with_a_generic_convex_solver(loss, shape):
+def test_agreement_with_a_generic_convex_solver(loss, shape, weighted):
     n, p = shape
     X, L_s, L_f = problem(n, p) if min(n, p) > 1 else (np.random.default_rng(0).standard_normal(shape), None, None)
     if L_s is None:
         L_s = chain_graph(n).laplacian() if n > 1 else None
         L_f = chain_graph(p).laplacian() if p > 1 else None
     U = cp.Variable(shape)
-    fit = {
-        "l1": lambda R: cp.sum(cp.abs(R)),
-        "l2": cp.sum_squares,
-        "huber": lambda R: cp.sum(cp.huber(R, 0.7)) / (2 * 0.7),
-    }[loss](U - X)
+    rng = np.random.default_rng(1)
+    rows, columns = (rng.uniform(0.2, 4, n), rng.uniform(0.2, 4, p)) if weighted else (None, None)
+    weights = np.outer(rows, columns) if weighted else np.ones(shape)
+    entries = {"l1": cp.abs, "l2": cp.square, "huber": lambda R: cp.huber(R, 0.7) / (2 * 0.7)}[loss](U - X)
+    fit = cp.sum(cp.multiply(weights, entries))
     smooth = 0
     if L_s is not None:
         smooth += 0.8 * cp.sum([cp.quad_form(U[:, j], cp.psd_wrap(L_s.toarray())) for j in range(p)])
@@ -121,9 +137,10 @@ def test_agreement_with_a_generic_convex_solver(loss, shape):
         warnings.simplefilter("ignore")  # cvxpy's own
         best = cp.Problem(cp.Minimize(fit + smooth)).solve(solver="CLARABEL")
     ours = solve_frpcag(
-        X, L_s, L_f, gamma_samples=0.8, gamma_features=0.4, loss=loss, huber_delta=0.7, tol=1e-11, max_iter=50_000
-    ).X
-    value = make_loss(loss, X, 0.7).value(ours) + TwoGraphSmoothness(
+        X, L_s, L_f, gamma_samples=0.8, gamma_features=0.4, loss=loss, huber_delta=0.7, tol=1e-11, max_iter=50_000,
+        sample_weights=rows, feature_weights=columns,
+    ).X  # fmt: skip
+    value = make_loss(loss, X, 0.7, weights).value(ours) + TwoGraphSmoothness(
         L_s, L_f, 0.8 if L_s is not None else 0, 0.4 if L_f is not None else 0
     ).value(ours)
     assert value == pytest.approx(best, rel=1e-6)
@@ -217,10 +234,13 @@ def test_inputs_are_left_alone():
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("gamma_features", [0.0, 0.5])
-def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, gamma_features):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, gamma_features, weighted):
     X, L_s, L_f = problem(40, 17)
     X, L_s, L_f = X.astype(dtype), L_s.astype(dtype), L_f.astype(dtype)
     options = {"gamma_samples": 1.0, "gamma_features": gamma_features, "loss": loss, "huber_delta": 0.3}
+    if weighted:
+        options |= {"sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17)}
     plain = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)
     monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
     fused = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)

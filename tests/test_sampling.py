@@ -42,9 +42,9 @@ def test_node_added_to_a_missed_component_is_uniform():
 
 def test_choose_takes_indices_and_masks():
     graph = chain_graph(6)
-    assert_array_equal(choose([4, 1], 3, graph), [1, 4])
-    assert_array_equal(choose(np.array([0, 1, 0, 0, 0, 1], bool), 3, graph), [1, 5])
-    assert_array_equal(choose(None, 6, graph), np.arange(6))
+    assert_array_equal(choose([4, 1], 3, graph).indices, [1, 4])
+    assert_array_equal(choose(np.array([0, 1, 0, 0, 0, 1], bool), 3, graph).indices, [1, 5])
+    assert_array_equal(choose(None, 6, graph).indices, np.arange(6))
 
 
 @pytest.mark.parametrize(

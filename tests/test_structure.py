@@ -14,7 +14,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["report"], ["estimators"], ["pipeline"], ["settings", "standardise"], ["decoders"],
+    ["cli", "__main__"], ["report"], ["estimators"], ["guarantees"], ["pipeline"], ["two_graphs"],
+    ["settings", "standardise"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["graphs"], ["linalg"], ["kernels", "metrics"],
     ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],
 ]  # fmt: skip

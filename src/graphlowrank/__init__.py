@@ -12,14 +12,27 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .decoders import LowRankMatrix
     from .estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+    from .guarantees import diagnose
 
 _HOME = {
     "CompressiveClustering": ".estimators",
     "CompressivePCA": ".estimators",
     "FastRobustPCAOnGraphs": ".estimators",
     "LowRankMatrix": ".decoders",
+    "diagnose": ".guarantees",
 }
-_MODULES = ("datasets", "decoders", "graphs", "linalg", "metrics", "models", "reduction", "sampling", "solvers")
+_MODULES = (
+    "datasets",
+    "decoders",
+    "graphs",
+    "guarantees",
+    "linalg",
+    "metrics",
+    "models",
+    "reduction",
+    "sampling",
+    "solvers",
+)
 
 __all__ = [  # noqa: PLE0604
     "__version__",
@@ -27,6 +40,7 @@ __all__ = [  # noqa: PLE0604
     "CompressivePCA",
     "FastRobustPCAOnGraphs",
     "LowRankMatrix",
+    "diagnose",
     *_MODULES,
 ]
 

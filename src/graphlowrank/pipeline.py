@@ -15,57 +15,58 @@ import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
-from .decoders import Labels, LowRankMatrix, decode_labels, decode_subspace
-from .decoders.labels import Scores
-from .graphs import Graph, as_graph, knn_graph
+from .decoders import DECODERS, Decoded, Labels, Side, decode_labels
 from .graphs.laplacian import LaplacianKind
 from .models import solve_frpcag
-from .reduction import reduce_graph
-from .sampling import choose, draw
+from .sampling import choose
 from .settings import Settings
 from .solution import Solution
-from .standardise import Block, sampled_block
-
-FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
+from .standardise import Block, StandardisedData, sampled_block
+from .two_graphs import feature_side, sample_side
 
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
     """The solved small problem and what is needed to decode it; ``solution.X`` is in the units of ``block``."""
 
-    sample_graph: Graph | None
-    feature_graph: Graph | None
-    sample_indices: Array
-    feature_indices: Array
+    samples: Side
+    features: Side
     block: Block
     solution: Solution
 
 
 def compress(
-    X: Array, settings: Settings, *, laplacian: LaplacianKind, rng: np.random.RandomState, progress: Progress
+    X: Array,
+    settings: Settings,
+    *,
+    laplacian: LaplacianKind,
+    rank: int | None,
+    rng: np.random.RandomState,
+    progress: Progress,
 ) -> Compressed:
-    """Graphs, sampling, reduction and FRPCAG: everything up to the decoders."""
-    n_samples, n_features = X.shape
+    """Graphs, sampling, reduction and FRPCAG: everything up to the decoders; ``rank`` guides optimal sampling."""
     with progress.stage("sample graph"):
-        sample_graph = _graph(X, settings.sample_graph, settings.n_neighbors, settings, rng, "sample_graph")
+        between_samples = sample_side(X, settings, rng)
     with progress.stage("feature graph"):
-        part = X if n_samples <= FEATURE_GRAPH_SAMPLES else X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=rng)]
-        # Few features are no mistake of the user's, so their graph makes do with fewer neighbours.
-        n_neighbors = min(settings.n_neighbors, n_features - 1)
-        feature_graph = _graph(part.T, settings.feature_graph, n_neighbors, settings, rng, "feature_graph")
+        between_features = feature_side(X, settings, rng)
 
     with progress.stage("sampling"):
-        n_rows, n_columns = settings.kept(n_samples, n_features)
+        n_rows, n_columns = settings.kept(*X.shape)
         given_rows, given_columns = settings.given_indices()
-        rows = choose(given_rows, n_rows, sample_graph or n_samples, random_state=rng, name="sample_indices")
+        smooth = settings.optimal_for(rank)
+        rows = choose(
+            given_rows, n_rows, between_samples.graph_or_size,
+            optimal_for=smooth, random_state=rng, name="sample_indices",
+        )  # fmt: skip
         columns = choose(
-            given_columns, n_columns, feature_graph or n_features, random_state=rng, name="feature_indices"
-        )
-        block = sampled_block(X, rows, columns, laplacian)
+            given_columns, n_columns, between_features.graph_or_size,
+            optimal_for=smooth, random_state=rng, name="feature_indices",
+        )  # fmt: skip
+        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=rows.weights)
 
     with progress.stage("reduction"):
-        small_samples = reduce_graph(sample_graph, rows, X, settings.reduction, settings.n_neighbors, rng)
-        small_features = reduce_graph(feature_graph, columns, part.T, settings.reduction, n_neighbors, rng)
+        small_samples = between_samples.reduced(rows.indices, settings, rng)
+        small_features = between_features.reduced(columns.indices, settings, rng)
 
     with progress.stage("frpcag") as update:
         gamma_samples, gamma_features = settings.gammas(laplacian)
@@ -77,40 +78,36 @@ def compress(
             gamma_features=gamma_features,
             loss=settings.loss,
             huber_delta=settings.huber_delta,
+            sample_weights=rows.weights,
+            feature_weights=columns.weights,
             X0=block.start(),
             tol=settings.tol,
             max_iter=settings.max_iter,
             size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
             callback=update,
         ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
-    return Compressed(sample_graph, feature_graph, rows, columns, block, solution)
+    samples = Side(between_samples.graph, rows.indices, rows.weights)
+    return Compressed(samples, Side(between_features.graph, columns.indices, columns.weights), block, solution)
 
 
-def recover(small: Compressed, n_components: int | None, *, progress: Progress) -> LowRankMatrix:
-    """Low-rank matrix on all samples and features (Algorithm 2)."""
+def recover(
+    X: Array, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress
+) -> Decoded:
+    """Low-rank matrix on all samples and features, in the units of X, by the decoder that the settings name."""
+    options = settings.decoder_keywords()
+    if settings.decoder_needs_data():
+        options["data"] = StandardisedData(X, small.block.shift, small.block.scale)
     with progress.stage("decoding"):
-        return decode_subspace(
-            small.solution.X, small.sample_graph, small.feature_graph, small.sample_indices, small.feature_indices,
-            n_components=n_components, scale=small.block.scale, shift=small.block.shift,
-        )  # fmt: skip
+        decoded = DECODERS[settings.decoder](
+            small.solution.X, small.samples, small.features, n_components=n_components, **options
+        )
+        low_rank = decoded.low_rank.rescaled(small.block.scale, small.block.shift)
+        return Decoded(low_rank, decoded.n_iter, decoded.converged)
 
 
-def cluster(
-    small: Compressed, n_clusters: int, *, scores: Scores, rng: np.random.RandomState, progress: Progress
-) -> Labels:
-    """Cluster labels of all samples (Algorithm 3)."""
+def cluster(small: Compressed, n_clusters: int, *, progress: Progress, **options: Any) -> Labels:
+    """Cluster labels of all samples (Algorithm 3); ``options`` are those of :func:`decode_labels`."""
     with progress.stage("decoding"):
         return decode_labels(
-            small.solution.X, small.sample_graph, small.sample_indices, n_clusters, scores=scores, random_state=rng
+            small.solution.X, small.samples, n_clusters, feature_weights=small.features.weights, **options
         )
-
-
-def _graph(
-    points: Array, given: Any, n_neighbors: int, settings: Settings, rng: np.random.RandomState, name: str
-) -> Graph | None:
-    """Graph between the rows of ``points``: the user's, or nearest neighbours."""
-    if given is None or n_neighbors == 0:
-        return None
-    if not isinstance(given, str):
-        return as_graph(given, len(points), name=name)
-    return knn_graph(points, n_neighbors, neighbors=settings.neighbors, random_state=rng)

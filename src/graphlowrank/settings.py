@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._threads import resolve_n_jobs
+from .decoders import DECODERS
 from .graphs.laplacian import LaplacianKind
 from .graphs.neighbours import Engine
 from .models.losses import LossName
@@ -21,13 +23,14 @@ CHOICES = {
     "neighbors": ("auto", "exact", "approximate"),
     "laplacian": ("auto", "combinatorial", "normalized"),
     "reduction": ("auto", "exact", "random_walk", "rebuild"),
-    "decoder": ("subspace",),
+    "decoder": tuple(DECODERS),
 }
 
 # "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
 # next to nothing.
 AUTO_SAMPLES, AUTO_MAX_DOWNSAMPLING = 1000, 10.0
 FEW = 10
+AUTO_RANK = 10  # smooth signals that optimal sampling looks after where the user names no rank
 AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
 
 # Middle of the range that worked on digits, USPS, MNIST, faces and synthetic data; (samples, features).
@@ -51,6 +54,7 @@ class Settings:
     sampling: Any = "uniform"
     reduction: Reduction = "auto"
     decoder: str = "subspace"
+    decoder_options: Any = None
     tol: float = 1e-3
     max_iter: int = 1000
     n_jobs: int | None = None
@@ -76,14 +80,37 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, str) and value != "knn":
                 raise ValueError(f"{name} must be 'knn', None, a Graph or a weight matrix; got {value!r}.")
-        if isinstance(self.sampling, str) and self.sampling != "uniform":
+        known = self.sampling in ("uniform", "optimal") if isinstance(self.sampling, str) else _is_pair(self.sampling)
+        if not known:
             raise ValueError(
-                f"sampling must be 'uniform' or a pair (sample_indices, feature_indices); got {self.sampling!r}."
+                "sampling must be 'uniform', 'optimal' or a pair (sample_indices, feature_indices); "
+                f"got {self.sampling!r}."
             )
-        if not isinstance(self.sampling, str) and not _is_pair(self.sampling):
-            raise ValueError("sampling must be 'uniform' or a pair (sample_indices, feature_indices).")
+        self._check_decoder_options()
         self._check_downsampling()
         resolve_n_jobs(self.n_jobs)
+
+    def _check_decoder_options(self) -> None:
+        allowed = [name for name in _keywords(self.decoder) if name not in ("n_components", "data")]
+        for name in self.decoder_keywords():
+            if name not in allowed:
+                raise ValueError(
+                    f"decoder {self.decoder!r} has no option {name!r}; it takes {', '.join(allowed) or 'none'}."
+                )
+
+    def decoder_keywords(self) -> dict[str, Any]:
+        """Options of the decoder, by name."""
+        if not isinstance(self.decoder_options, dict | None):
+            raise ValueError(f"decoder_options must be None or a dictionary; got {self.decoder_options!r}.")
+        return dict(self.decoder_options or {})
+
+    def decoder_needs_data(self) -> bool:
+        """Whether the decoder projects the full data."""
+        return "data" in _keywords(self.decoder)
+
+    def optimal_for(self, rank: int | None) -> int | None:
+        """Smooth signals to draw for on each side; None for a uniform draw."""
+        return (rank or AUTO_RANK) if isinstance(self.sampling, str) and self.sampling == "optimal" else None
 
     def _check_downsampling(self) -> None:
         value = self.downsampling
@@ -115,7 +142,11 @@ class Settings:
     def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
         """Raise if a side is to be compressed but has no graph to be decoded on; warn if next to nothing is kept."""
         rows, columns = self.kept(n_samples, n_features)
-        compressed = {"sample": rows < n_samples, "feature": features and columns < n_features}
+        # Projections of the data need the graph of one side only.
+        compressed = {
+            "sample": rows < n_samples and not (features and self.decoder == "approximate2"),
+            "feature": features and columns < n_features and self.decoder != "approximate3",
+        }
         for side, left_out in compressed.items():
             if left_out and getattr(self, f"{side}_graph") is None:
                 raise ValueError(
@@ -149,6 +180,12 @@ class Settings:
     def laplacian_kind(self, default: LaplacianKind) -> LaplacianKind:
         """Laplacian to use; "auto" is what suits the task."""
         return default if self.laplacian == "auto" else self.laplacian
+
+
+def _keywords(decoder: str) -> list[str]:
+    """Names of the keyword-only parameters of a decoder."""
+    parameters = inspect.signature(DECODERS[decoder]).parameters.values()
+    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
 
 
 def _is_number(value: Any) -> bool:

@@ -28,7 +28,29 @@ class Block:
         return np.clip(self.X, centre - GROSS, centre + GROSS)
 
 
-def sampled_block(X: Array, rows: Array, columns: Array, laplacian: LaplacianKind) -> Block:
+@dataclass(frozen=True, eq=False)
+class StandardisedData:
+    """``(X - shift) / scale`` for products with thin matrices: no copy of X is made."""
+
+    X: Array
+    shift: Array
+    scale: float
+
+    # numpy must hand `array @ data` to us instead of looking for an array in here.
+    __array_ufunc__ = None
+
+    def __matmul__(self, B: Array) -> Array:
+        """``(X - shift) B / scale``."""
+        return (self.X @ B - self.shift @ B) / self.X.dtype.type(self.scale)
+
+    def __rmatmul__(self, A: Array) -> Array:
+        """Return ``A (X - shift) / scale``."""
+        return (A @ self.X - A.sum(axis=1)[:, None] * self.shift) / self.X.dtype.type(self.scale)
+
+
+def sampled_block(
+    X: Array, rows: Array, columns: Array, laplacian: LaplacianKind, *, sample_weights: Array | None = None
+) -> Block:
     """Cut the sampled rows and columns out of ``X``, shift and scale them.
 
     The normalized Laplacian penalises constants, so every feature is centred by its mean. The combinatorial one does
@@ -40,7 +62,7 @@ def sampled_block(X: Array, rows: Array, columns: Array, laplacian: LaplacianKin
     kept = X[rows]
     block = np.ascontiguousarray(kept[:, columns]) if len(columns) < X.shape[1] else kept
     if laplacian == "normalized":
-        shift = kept.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        shift = _mean(kept, sample_weights).astype(X.dtype)
         block = block - shift[columns]
         scale = float(np.mean(np.abs(block), dtype=np.float64))
     else:
@@ -51,6 +73,11 @@ def sampled_block(X: Array, rows: Array, columns: Array, laplacian: LaplacianKin
         raise ValueError("every feature is constant on the kept samples: there is no structure to recover.")
     block /= block.dtype.type(scale)
     return Block(block, shift, scale)
+
+
+def _mean(X: Array, weights: Array | None) -> Array:
+    """Mean row, in double precision; ``weights`` are those of the kept samples."""
+    return X.mean(axis=0, dtype=np.float64) if weights is None else (weights / weights.sum()) @ X
 
 
 def deviation_unit(block: Array) -> float:

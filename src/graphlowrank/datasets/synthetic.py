@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state
 
 from .._backend import Array
-from ..graphs import Graph, knn_graph
+from ..graphs import Graph, knn_graph, lowest_eigenpairs
 
 Shape = Literal["clusters", "rings"]
 
@@ -76,19 +74,12 @@ def make_low_rank_on_graphs(
     feature_points, _ = _points(n_features, rank, shape, rng)
     sample_graph, feature_graph = knn_graph(sample_points, 10), knn_graph(feature_points, 10)
     core = np.linalg.qr(rng.standard_normal((rank, rank)))[0] * rng.uniform(0.5, 1.0, rank)
-    X_true = smoothest_signals(sample_graph, rank) @ core @ smoothest_signals(feature_graph, rank).T
+    Q, P = (lowest_eigenpairs(graph, rank)[1] for graph in (sample_graph, feature_graph))
+    X_true = Q @ core @ P.T
     X_true *= np.sqrt(n_samples * n_features)
     hit = rng.random_sample(X_true.shape) < outliers
     X = np.where(hit, outlier_size * X_true.std() * rng.standard_normal(X_true.shape), X_true)
     return LowRankOnGraphs(X, X_true, sample_graph, feature_graph, labels)
-
-
-def smoothest_signals(graph: Graph, k: int) -> Array:
-    """First ``k`` eigenvectors (n_nodes, k) of the combinatorial Laplacian."""
-    L = graph.laplacian().astype(np.float64)
-    shifted = (L + 1e-6 * sp.eye_array(graph.n_nodes)).tocsc()  # positive definite, so that it can be factorised
-    vectors = eigsh(shifted, k=k, sigma=0, v0=np.linspace(1, 2, graph.n_nodes))[1]
-    return np.asarray(vectors)
 
 
 def _points(n: int, rank: int, shape: Shape, rng: np.random.RandomState) -> tuple[Array, Array]:

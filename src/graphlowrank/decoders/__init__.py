@@ -1,15 +1,60 @@
 """From the compressed matrix back to all samples and features.
 
 .. autosummary::
-    upsample          values on kept nodes -> the smoothest signal through them (Lemma 1)
-    decode_subspace   compressed low-rank matrix -> low-rank matrix (Algorithm 2)
-    decode_labels     compressed low-rank matrix -> cluster labels (Algorithm 3)
-    LowRankMatrix     the factors of a large matrix, decoded only where asked
+    decode_ideal         least squares on known eigenvectors: no error of its own, at the price of the eigenvectors
+    decode_alternate     one convex problem on both graphs
+    decode_approximate   regularised singular vectors, side by side
+    decode_orthonormal   the same under orthonormality
+    decode_subspace      the smoothest singular vectors through the compressed ones (Algorithm 2): the default
+    decode_approximate2  feature vectors upsampled, the data projected on them
+    decode_approximate3  sample vectors upsampled, the data projected on them
+    decode_labels        compressed low-rank matrix -> cluster labels (Algorithm 3)
+    upsample             values on kept nodes -> the smoothest signal through them (Lemma 1)
+    Side                 graph, kept nodes and importance weights of the samples or the features
+    LowRankMatrix        the factors of a large matrix, decoded only where asked
 """
 
+from collections.abc import Callable
+
+from .alternate import alternate_matrix, decode_alternate
+from .factors import Decoded
+from .ideal import decode_ideal, fit_bandlimited
 from .labels import Labels, decode_labels
 from .low_rank_matrix import LowRankMatrix
-from .subspace import decode_subspace
+from .orthonormal import decode_orthonormal, fit_orthonormal
+from .penalty import fit_smooth
+from .projections import decode_approximate2, decode_approximate3
+from .side import Side
+from .subspace import decode_approximate, decode_subspace
 from .upsample import upsample
 
-__all__ = ["Labels", "LowRankMatrix", "decode_labels", "decode_subspace", "upsample"]
+DECODERS: dict[str, Callable[..., Decoded]] = {
+    "subspace": decode_subspace,
+    "ideal": decode_ideal,
+    "alternate": decode_alternate,
+    "approximate": decode_approximate,
+    "orthonormal": decode_orthonormal,
+    "approximate2": decode_approximate2,
+    "approximate3": decode_approximate3,
+}
+
+__all__ = [
+    "DECODERS",
+    "Decoded",
+    "Labels",
+    "LowRankMatrix",
+    "Side",
+    "alternate_matrix",
+    "decode_alternate",
+    "decode_approximate",
+    "decode_approximate2",
+    "decode_approximate3",
+    "decode_ideal",
+    "decode_labels",
+    "decode_orthonormal",
+    "decode_subspace",
+    "fit_bandlimited",
+    "fit_orthonormal",
+    "fit_smooth",
+    "upsample",
+]

@@ -74,6 +74,16 @@ class LowRankMatrix:
         """(n_samples, k) coordinates of the samples along the factors, ``left * singular_values``."""
         return self.left * self.singular_values
 
+    def rescaled(self, scale: float, shift: Array | float) -> LowRankMatrix:
+        """``scale * M + shift`` for a positive number and a number or (n_features,) vector."""
+        one = self.dtype.type
+        return LowRankMatrix(
+            self.left,
+            self.singular_values * one(scale),
+            self.right,
+            self.offset * one(scale) + np.asarray(shift, dtype=self.dtype),
+        )
+
     def to_array(self) -> Array:
         """Decode every entry into an (n_samples, n_features) array."""
         return self.scores @ self.right.T + self.offset

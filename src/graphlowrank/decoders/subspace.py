@@ -1,55 +1,109 @@
-"""Subspace upsampling, Algorithm 2."""
+"""Decoders that spread the singular vectors of the compressed matrix, side by side."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._backend import Array
-from ..graphs import Graph
-from ..linalg.svd import leading_svd, orthonormal_product
-from .low_rank_matrix import LowRankMatrix
-from .upsample import upsample
+from ..solution import Solution
+from .factors import Decoded, factorise, multiply
+from .penalty import Filter, fit_smooth
+from .side import Side
 
 
 def decode_subspace(
     X_small: Array,
-    sample_graph: Graph | None,
-    feature_graph: Graph | None,
-    sample_indices: Array,
-    feature_indices: Array,
+    samples: Side,
+    features: Side,
     *,
     n_components: int | None = None,
-    scale: float = 1.0,
-    shift: Array | float = 0.0,
-) -> LowRankMatrix:
-    """Low-rank matrix on all samples and features from its compressed version (Algorithm 2).
+    filter: Filter = 1,
+    normalise: bool = False,
+    delta: float = 0.0,
+) -> Decoded:
+    """``min tr(U^T g(L) U)  s.t.  M U = U_small`` on each side; ``X = U S V^T`` (Algorithm 2, subspace upsampling).
 
     The mean of the clean samples is taken off, the singular vectors of the rest are upsampled on the two graphs and
     multiplied, and the mean, upsampled too, is put back: on the sampled block the result is the truncated ``X_small``
-    itself. (The paper instead normalises the upsampled vectors and multiplies by a factor that contains its unknown
-    constant delta; interpolation needs none.) The product is re-factored so that its factors are orthonormal.
+    itself. The product is re-factored so that its factors are orthonormal.
 
     Parameters
     ----------
     X_small
-        (n_kept_samples, n_kept_features) solution of FRPCAG.
-    sample_graph, feature_graph
-        Graphs on all samples and features; None where everything was kept.
-    sample_indices, feature_indices
-        What was kept.
+        (m_samples, m_features) compressed matrix.
+    samples, features
+        Graph, kept nodes and importance weights of each side.
     n_components
         Factors to keep; None counts the singular values of at least a tenth of the first.
-    scale, shift
-        Units of the data: the result is ``scale * decoded + shift``.
+    filter
+        g: m for L^m, or a function of the eigenvalue.
+    normalise, delta
+        Scale the upsampled vectors to unit length and the singular values by
+        ``sqrt(n p / (m_samples m_features (1 - delta)))``, as the paper does, instead of interpolating. The constant
+        delta is not known; 0 is its ideal value.
     """
-    centre = X_small.mean(axis=0, keepdims=True)
-    left, values, right = leading_svd(X_small - centre, n_components)
-    samples = _spread(sample_graph, sample_indices, left * values)
-    features = _spread(feature_graph, feature_indices, np.column_stack([right, centre.T]))
-    left, values, right = orthonormal_product(samples, features[:, :-1])
-    offset = features[:, -1] * features.dtype.type(scale) + np.asarray(shift, dtype=features.dtype)
-    return LowRankMatrix(left, values * values.dtype.type(scale), right, offset)
+    return _decode(X_small, samples, features, n_components, (0.0, 0.0), filter, delta if normalise else None)
 
 
-def _spread(graph: Graph | None, indices: Array, factors: Array) -> Array:
-    return factors if graph is None or len(indices) == graph.n_nodes else upsample(graph, indices, factors).X
+def decode_approximate(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    n_components: int | None = None,
+    gamma_samples: float = 1e-2,
+    gamma_features: float = 1e-2,
+    filter: Filter = 1,
+) -> Decoded:
+    """``min ||M U - U_small||^2 + gamma tr(U^T g(L) U)`` on each side; ``X = U S V^T`` (approximate decoder).
+
+    It smooths the singular vectors while it spreads them; with both gammas at 0 it is :func:`decode_subspace`.
+
+    Parameters
+    ----------
+    X_small
+        (m_samples, m_features) compressed matrix.
+    samples, features
+        Graph, kept nodes and importance weights of each side.
+    n_components
+        Factors to keep; None asks the rank rule.
+    gamma_samples, gamma_features
+        Weights of the penalties, >= 0 (gamma' in the paper). Laplacians are divided by their mean diagonal.
+    filter
+        g: m for L^m, or a function of the eigenvalue.
+    """
+    return _decode(X_small, samples, features, n_components, (gamma_samples, gamma_features), filter, None)
+
+
+def _decode(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    n_components: int | None,
+    gammas: tuple[float, float],
+    g: Filter,
+    delta: float | None,
+) -> Decoded:
+    """Both decoders; ``delta`` asks for the paper's normalisation."""
+    factors = factorise(X_small, samples, features, n_components)
+    scores = fit_smooth(samples, factors.samples, gamma=gammas[0], filter=g)
+    directions = fit_smooth(features, factors.features_and_centre, gamma=gammas[1], filter=g)
+    if delta is not None:
+        scores = _rescaled(samples, factors.samples, scores, delta)
+        directions = _rescaled(features, factors.features, directions, 0.0)
+    return multiply(scores, directions)
+
+
+def _rescaled(side: Side, small: Array, spread: Solution, delta: float) -> Solution:
+    """Give columns the norm that the restricted isometry gives them: ``sqrt(n / (m (1 - delta)))`` of the small one."""
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta must be in [0, 1), got {delta}.")
+    if side.complete:
+        return spread
+    k = small.shape[1]
+    wanted = np.linalg.norm(side.root_weights()[:, None] * small, axis=0)
+    wanted = wanted * np.sqrt(len(spread.X) / (len(side.indices) * (1 - delta)))
+    found = np.linalg.norm(spread.X[:, :k], axis=0)
+    X = spread.X.copy()
+    X[:, :k] *= np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
+    return Solution(X, spread.n_iter, spread.converged, spread.residual)

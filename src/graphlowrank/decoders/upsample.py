@@ -7,12 +7,21 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from ..graphs import Graph
-from ..linalg.pcg import block_pcg
+from ..linalg.multigrid import pyamg_installed
+from ..linalg.spd import Preconditioner, solve_spd
 from ..sampling import check_reach
 from ..solution import Solution
 
 
-def upsample(graph: Graph, keep: Array, values: Array, *, tol: float = 1e-7, max_iter: int = 2000) -> Solution:
+def upsample(
+    graph: Graph,
+    keep: Array,
+    values: Array,
+    *,
+    tol: float = 1e-7,
+    max_iter: int = 2000,
+    preconditioner: Preconditioner = "auto",
+) -> Solution:
     """Smoothest signals that equal ``values`` on the kept nodes (Lemma 1).
 
     Solves ``min tr(S^T L S)  s.t.  S[keep] = values``, that is ``L_dd S_d = W_dk values`` on the dropped nodes, for all
@@ -30,6 +39,9 @@ def upsample(graph: Graph, keep: Array, values: Array, *, tol: float = 1e-7, max
         Every value is within about ``tol`` of its neighbours' weighted mean, relative to the largest such mean.
     max_iter
         Conjugate-gradient iterations allowed.
+    preconditioner
+        "jacobi", "multigrid" (needs pyamg: ``pip install graphlowrank[amg]``), or "auto": Jacobi, then multigrid if
+        that stalls and pyamg is there. Multigrid pays on long chains and on grids with few kept nodes.
 
     Returns
     -------
@@ -54,8 +66,11 @@ def upsample(graph: Graph, keep: Array, values: Array, *, tol: float = 1e-7, max
     degrees = np.asarray(rows.sum(axis=1)).ravel()
     L_dd = (sp.diags_array(degrees, format="csr") - rows[:, dropped]).tocsr()
     known = rows[:, keep] @ values.astype(np.float64)
-    solution = block_pcg(L_dd, known, diagonal=degrees, tol=tol, max_iter=max_iter)
+    solution = solve_spd(L_dd, known, diagonal=degrees, preconditioner=preconditioner, tol=tol, max_iter=max_iter)
     signals[dropped] = solution.X
+    remedy = "the graph has long thin parts; keep more nodes or raise n_neighbors"
+    if preconditioner == "auto" and not pyamg_installed():
+        remedy += ", or pip install graphlowrank[amg] for a solver that does not mind them"
     return Solution(signals, solution.n_iter, solution.converged, solution.residual).warn_unless_converged(
-        "Decoding", "the graph has long thin parts; keep more nodes or raise n_neighbors"
+        "Decoding", remedy
     )

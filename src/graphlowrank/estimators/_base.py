@@ -64,10 +64,12 @@ class GraphEstimator(BaseEstimator):
             return work(check_random_state(self.random_state), progress), progress
 
     def _store(self, small: Compressed, progress: Progress) -> None:
-        self.sample_indices_ = small.sample_indices
-        self.feature_indices_ = small.feature_indices
-        self.sample_graph_ = small.sample_graph
-        self.feature_graph_ = small.feature_graph
+        self.sample_indices_ = small.samples.indices
+        self.feature_indices_ = small.features.indices
+        self.sample_weights_ = small.samples.weights
+        self.feature_weights_ = small.features.weights
+        self.sample_graph_ = small.samples.graph
+        self.feature_graph_ = small.features.graph
         self.n_iter_ = small.solution.n_iter
         self.converged_ = small.solution.converged
         self.scale_ = small.block.scale

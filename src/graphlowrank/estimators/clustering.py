@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,9 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         weight and every sample at unit length, so that strong factors (light on faces) and faint samples do not
         decide; "scaled", its principal scores, which is k-means on the matrix itself as in the paper; "auto" takes
         the whitened ones unless the sample graph speaks clearly for the others (modularity higher by 0.05).
+    gamma_labels
+        0 keeps the labels of the kept samples as k-means gave them (Algorithm 3); more lets their neighbours overrule
+        them.
     laplacian
         "combinatorial", "normalized", or "auto": normalized, which gives dense and sparse regions equal say.
     downsampling, gamma_samples, gamma_features, loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors
@@ -46,7 +50,9 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Membership; rows sum to 1.
     scores_
         Scores that were used, "whitened" or "scaled".
-    n_iter_, converged_, sample_indices_, feature_indices_, sample_graph_, feature_graph_, scale_, stage_seconds_
+    n_iter_, converged_, sample_indices_, feature_indices_, sample_weights_, feature_weights_
+        What was done and kept; weights are None for a uniform draw.
+    sample_graph_, feature_graph_, scale_, stage_seconds_
         What was chosen, done and used.
 
     Examples
@@ -58,6 +64,10 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     (1797,)
     """
 
+    labels_: Array
+    soft_labels_: Array
+    _fit_X: Array  # noqa: N815
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -68,6 +78,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         loss: str = "l1",
         huber_delta: float = 1.0,
         scores: Any = "auto",
+        gamma_labels: float = 0.0,
         n_neighbors: int = 10,
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
@@ -88,6 +99,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.loss = loss
         self.huber_delta = huber_delta
         self.scores = scores
+        self.gamma_labels = gamma_labels
         self.n_neighbors = n_neighbors
         self.sample_graph = sample_graph
         self.feature_graph = feature_graph
@@ -106,6 +118,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         settings = self._settings()
         if self.scores not in ("auto", "whitened", "scaled"):
             raise ValueError(f"scores must be 'auto', 'whitened' or 'scaled'; got {self.scores!r}.")
+        if not (isinstance(self.gamma_labels, Real) and 0 <= self.gamma_labels < np.inf):
+            raise ValueError(f"gamma_labels must be a number >= 0; got {self.gamma_labels!r}.")
         X = self._check_training_data(X, settings)
         check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
         kept = settings.kept(*X.shape)[0]
@@ -114,8 +128,10 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
 
         def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Labels]:
             kind = settings.laplacian_kind("normalized")
-            small = compress(X, settings, laplacian=kind, rng=rng, progress=progress)
-            return small, cluster(small, self.n_clusters, scores=self.scores, rng=rng, progress=progress)
+            small = compress(X, settings, laplacian=kind, rank=self.n_clusters, rng=rng, progress=progress)
+            return small, cluster(
+                small, self.n_clusters, progress=progress, scores=self.scores, gamma=self.gamma_labels, random_state=rng
+            )
 
         (small, found), progress = self._run(settings, work)
         self._store(small, progress)

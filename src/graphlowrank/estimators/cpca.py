@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.random import RandomState
 
 from .._progress import Progress
-from ..decoders import LowRankMatrix
+from ..decoders import Decoded
 from ..pipeline import Compressed, compress, recover
 from ._base import LowRankTransformer, check_count
 
@@ -44,12 +44,19 @@ class CompressivePCA(LowRankTransformer):
     laplacian
         "combinatorial", "normalized", or "auto": combinatorial, whose smoothest signals are constants.
     sampling
-        "uniform", or a pair (sample_indices, feature_indices) of your own; None in the pair draws that side.
+        "uniform"; "optimal", by the coherence of the graphs (for graphs with rare or loose parts, which uniform draws
+        miss), with importance weights carried through the model and the decoder; or a pair (sample_indices,
+        feature_indices) of your own, in which None draws that side uniformly.
     reduction
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (neighbours within the
         sample), or "auto" (exact up to 1000 nodes, else walks).
     decoder
-        "subspace": upsampling of the singular vectors (Algorithm 2).
+        How the small matrix is spread: "subspace" upsamples its singular vectors (Algorithm 2); "approximate" smooths
+        them too; "orthonormal" keeps them so; "alternate" solves one problem on both graphs, holding matrices of the
+        size of the data; "ideal" computes eigenvectors of both graphs; "approximate2" and "approximate3" project the
+        data on the upsampled features or samples. See :mod:`graphlowrank.decoders`.
+    decoder_options
+        Further parameters of the decoder by name, such as ``{"filter": 2}``; None for its defaults.
     tol, max_iter
         FISTA stops when its iterate changes by less than ``tol``, relative; it warns at ``max_iter``. Answers at 1e-3
         and 1e-5 differ by far less than the method's own error.
@@ -70,8 +77,10 @@ class CompressivePCA(LowRankTransformer):
         The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
     offset_, scale_
         Centre of each feature and unit of the data.
-    n_components_, n_iter_, converged_, sample_indices_, feature_indices_, sample_graph_, feature_graph_, stage_seconds_
+    n_components_, n_iter_, converged_, decoder_n_iter_, sample_graph_, feature_graph_, stage_seconds_
         What was chosen, done and used.
+    sample_indices_, feature_indices_, sample_weights_, feature_weights_
+        What was kept, and its importance weights (None for a uniform draw).
 
     Examples
     --------
@@ -102,6 +111,7 @@ class CompressivePCA(LowRankTransformer):
         sampling: Any = "uniform",
         reduction: str = "auto",
         decoder: str = "subspace",
+        decoder_options: Any = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
         n_jobs: int | None = None,
@@ -122,6 +132,7 @@ class CompressivePCA(LowRankTransformer):
         self.sampling = sampling
         self.reduction = reduction
         self.decoder = decoder
+        self.decoder_options = decoder_options
         self.tol = tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
@@ -137,14 +148,16 @@ class CompressivePCA(LowRankTransformer):
             check_count(self.n_components, "n_components", at_most=kept, what="kept samples or features")
         settings.check_decodable(*X.shape, features=True)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, LowRankMatrix]:
+        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Decoded]:
             kind = settings.laplacian_kind("combinatorial")
-            small = compress(X, settings, laplacian=kind, rng=rng, progress=progress)
-            return small, recover(small, self.n_components, progress=progress)
+            small = compress(X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+            return small, recover(X, small, settings, n_components=self.n_components, progress=progress)
 
-        (small, low_rank), progress = self._run(settings, work)
+        (small, decoded), progress = self._run(settings, work)
         self._store(small, progress)
+        low_rank = decoded.low_rank
         self.low_rank_ = low_rank
+        self.decoder_n_iter_ = decoded.n_iter
         self.components_ = low_rank.right.T
         self.singular_values_ = low_rank.singular_values
         self.n_components_ = low_rank.rank

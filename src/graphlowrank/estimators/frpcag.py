@@ -95,7 +95,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
 
         def work(rng: RandomState, progress: Progress) -> Compressed:
             kind = settings.laplacian_kind("combinatorial")
-            return compress(X, settings, laplacian=kind, rng=rng, progress=progress)
+            return compress(X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
 
         small, progress = self._run(settings, work)
         self._store(small, progress)

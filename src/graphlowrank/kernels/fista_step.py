@@ -20,6 +20,8 @@ def fused_step(
     S: Array,
     Z: Array,
     Z_next: Array,
+    row_weights: Array,
+    column_weights: Array,
     step: float,
     momentum: float,
     loss: int,
@@ -29,14 +31,13 @@ def fused_step(
     """Gradient step, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop.
 
     The gradient is ``A Z + pull`` with A the scaled sample Laplacian in CSR form and ``pull`` (n, p) the feature
-    term's share. Writes S (in place, own rows only), Z_next, and per row ||Z_next - Z||^2 and ||Z||^2 to ``change``.
+    term's share; entry (i, j) of the loss counts row_weights[i] column_weights[j] times. Writes S (in place, own rows
+    only), Z_next, and per row ||Z_next - Z||^2 and ||Z||^2 to ``change``.
     """
     one = Y[0, 0] * 0 + 1  # keeps float32 arithmetic in float32
     step_ = step * one
     momentum_ = momentum * one
     delta_ = delta * one
-    shrink = one / (one + 2 * step_)
-    inner = delta_ / (delta_ + step_)
     for i in range(start, stop):
         z, z_next, s, y, gradient = Z[i], Z_next[i], S[i], Y[i], pull[i]
         z_next[:] = gradient
@@ -46,17 +47,18 @@ def fused_step(
             for j in range(row.shape[0]):
                 z_next[j] += weight * row[j]
         moved, size = 0.0 * one, 0.0 * one
+        row_step = step_ * row_weights[i]
         for j in range(z.shape[0]):
             residual = z[j] - step_ * z_next[j] - y[j]
-            soft = residual - min(max(residual, -step_), step_)
+            threshold = row_step * column_weights[j]
+            soft = residual - min(max(residual, -threshold), threshold)
             if loss == 0:
                 residual = soft
             elif loss == 1:
-                residual = residual * shrink
-            elif abs(residual * inner) <= delta_:
-                residual = residual * inner
+                residual = residual / (one + 2 * threshold)
             else:
-                residual = soft
+                inside = residual * (delta_ / (delta_ + threshold))
+                residual = inside if abs(inside) <= delta_ else soft
             s_next = y[j] + residual
             extrapolated = s_next + momentum_ * (s_next - s[j])
             moved += (extrapolated - z[j]) ** 2

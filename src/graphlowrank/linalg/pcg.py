@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._backend import Array, namespace, spmm
@@ -9,12 +10,19 @@ from ..solution import Solution
 
 
 def block_pcg(
-    A: Any, B: Array, *, diagonal: Array, X0: Array | None = None, tol: float = 1e-6, max_iter: int = 1000
+    A: Any,
+    B: Array,
+    *,
+    diagonal: Array,
+    precondition: Callable[[Array], Array] | None = None,
+    X0: Array | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
 ) -> Solution:
     """Solve ``A X = B`` for a symmetric positive definite ``A``, one recurrence per column of ``B``.
 
     All columns share each product with ``A``, which is where the time goes. Columns that have converged are
-    frozen (their step is zero). The preconditioner is the ``diagonal`` of A (Jacobi).
+    frozen (their step is zero).
 
     Parameters
     ----------
@@ -24,11 +32,15 @@ def block_pcg(
         (n, k) right-hand sides.
     diagonal
         (n,) positive diagonal of A.
+    precondition
+        Symmetric positive definite map of an (n, k) block to an (n, k) block, near the inverse of A; None divides by
+        the ``diagonal`` (Jacobi).
     X0
         First guess; zero if None.
     tol
-        A column is solved when every entry of the preconditioned residual, ``|r_i| / A_ii``, is at most ``tol`` times
-        the largest ``|b_i| / A_ii``. Entry by entry: a norm would overlook nodes that hang on by faint ties.
+        A column is solved when every entry of the scaled residual, ``|r_i| / A_ii``, is at most ``tol`` times the
+        largest ``|b_i| / A_ii``, whatever the preconditioner. Entry by entry: a norm would overlook nodes that hang on
+        by faint ties.
     max_iter
         Iterations allowed.
     """
@@ -38,24 +50,23 @@ def block_pcg(
     R = B - spmm(A, X) if X0 is not None else B
     scale = _column_largest(inverse * B)
     target = tol * scale
-    Z = inverse * R
-    P = Z
-    rz = xp.sum(R * Z, axis=0)
-    active = _column_largest(Z) > target
+    scaled = inverse * R
+    active = _column_largest(scaled) > target
+    P, rz = xp.zeros_like(B), xp.zeros_like(scale)
     n_iter = 0
     while bool(xp.any(active)) and n_iter < max_iter:
-        AP = spmm(A, P)
-        curvature = xp.sum(P * AP, axis=0)
-        alpha = _ratio(rz, curvature, active)
-        X = X + alpha * P
-        R = R - alpha * AP
-        Z = inverse * R
+        Z = scaled if precondition is None else precondition(R)
         rz_next = xp.sum(R * Z, axis=0)
         P = Z + _ratio(rz_next, rz, active) * P
         rz = rz_next
-        active = active & (_column_largest(Z) > target)
+        AP = spmm(A, P)
+        alpha = _ratio(rz, xp.sum(P * AP, axis=0), active)
+        X = X + alpha * P
+        R = R - alpha * AP
+        scaled = inverse * R
+        active = active & (_column_largest(scaled) > target)
         n_iter += 1
-    relative = _column_largest(Z) / xp.where(scale > 0, scale, xp.ones_like(scale))
+    relative = _column_largest(scaled) / xp.where(scale > 0, scale, xp.ones_like(scale))
     residual = float(xp.max(relative)) if B.shape[1] else 0.0
     return Solution(X, n_iter, converged=not bool(xp.any(active)), residual=residual)
 

@@ -1,0 +1,111 @@
+"""The alternate decoder: one convex problem on both graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array
+from ..linalg.pcg import block_pcg
+from ..linalg.svd import leading_svd
+from ..sampling import check_reach
+from ..solution import Solution
+from .factors import Decoded
+from .low_rank_matrix import LowRankMatrix
+from .penalty import REMEDY, Filter, Operator, Penalty
+from .side import Side
+
+
+def decode_alternate(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    n_components: int | None = None,
+    gamma_samples: float = 1e-2,
+    gamma_features: float = 1e-2,
+    filter: Filter = 1,
+) -> Decoded:
+    """Solve :func:`alternate_matrix` and keep its leading factors.
+
+    Parameters
+    ----------
+    X_small, samples, features, gamma_samples, gamma_features, filter
+        See :func:`alternate_matrix`.
+    n_components
+        Factors to keep of the solution around its mean sample; None asks the rank rule.
+    """
+    solution = alternate_matrix(
+        X_small, samples, features, gamma_samples=gamma_samples, gamma_features=gamma_features, filter=filter
+    )
+    centre = solution.X.mean(axis=0)
+    low_rank = LowRankMatrix(*leading_svd(solution.X - centre, n_components), centre)
+    return Decoded(low_rank, solution.n_iter, solution.converged)
+
+
+def alternate_matrix(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    gamma_samples: float = 1e-2,
+    gamma_features: float = 1e-2,
+    filter: Filter = 1,
+    tol: float = 1e-6,
+    max_iter: int = 5000,
+) -> Solution:
+    """``argmin_X ||M X M - X_small||^2 + gamma_s tr(X^T g(L_s) X) + gamma_f tr(X g(L_f) X^T)`` (alternate decoder).
+
+    Solved as one symmetric system by conjugate gradients, matrix-free; it holds several matrices of the size of the
+    data, which the other decoders do not. The answer is close to low-rank, not exactly so.
+
+    Parameters
+    ----------
+    X_small
+        (m_samples, m_features) compressed matrix.
+    samples, features
+        Graph, kept nodes and importance weights of each side; entries count with the product of their weights.
+    gamma_samples, gamma_features
+        Weights of the two penalties, > 0. Laplacians are divided by their mean diagonal.
+    filter
+        g: m for L^m, or a function of the eigenvalue.
+    tol, max_iter
+        Of the conjugate gradients, see :func:`graphlowrank.linalg.pcg.block_pcg`.
+    """
+    if gamma_samples <= 0 or gamma_features <= 0:
+        raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")
+    n_rows, row_penalty, row_weights = _side(samples, gamma_samples, filter)
+    n_columns, column_penalty, column_weights = _side(features, gamma_features, filter)
+    shape = (n_rows, n_columns)
+    fit = np.outer(row_weights, column_weights)
+    known = np.zeros(shape)
+    known[np.ix_(samples.indices, features.indices)] = X_small
+    diagonal = fit.copy()
+    if row_penalty is not None:
+        diagonal += gamma_samples * row_penalty.diagonal[:, None]
+    if column_penalty is not None:
+        diagonal += gamma_features * column_penalty.diagonal
+
+    def apply(vector: Array) -> Array:
+        X = vector.reshape(shape)
+        out = fit * X
+        if row_penalty is not None:
+            out += gamma_samples * (row_penalty @ X)
+        if column_penalty is not None:
+            out += gamma_features * (column_penalty @ X.T).T
+        return out.reshape(-1, 1)
+
+    solution = block_pcg(
+        Operator(apply), (fit * known).reshape(-1, 1), diagonal=diagonal.ravel(), tol=tol, max_iter=max_iter
+    ).warn_unless_converged("The alternate decoder", REMEDY)
+    X = solution.X.reshape(shape).astype(X_small.dtype)
+    return Solution(X, solution.n_iter, solution.converged, solution.residual)
+
+
+def _side(side: Side, gamma: float, g: Filter) -> tuple[int, Penalty | None, Array]:
+    """Nodes, penalty and weight of each node (0 where it was dropped)."""
+    if side.graph is None:
+        return len(side.indices), None, side.root_weights() ** 2
+    check_reach(side.graph, side.indices)
+    weights = np.zeros(side.graph.n_nodes)
+    weights[side.indices] = side.root_weights() ** 2
+    return side.graph.n_nodes, Penalty.of(side.graph, g), weights

@@ -1,0 +1,131 @@
+"""The orthonormal variant of the approximate decoder (the paper's appendix)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array, norm
+from ..linalg.eigen import largest_eigenvalue
+from ..linalg.svd import orthonormal_product
+from ..solution import Solution
+from .factors import Decoded, factorise
+from .low_rank_matrix import LowRankMatrix
+from .side import Side
+from .upsample import upsample
+
+
+def decode_orthonormal(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    n_components: int | None = None,
+    radius: float = 0.05,
+    coupling: float = 0.1,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+) -> Decoded:
+    """``min tr(U^T L U)  s.t.  U^T U = I, ||M U - U_small|| <= radius ||U_small||`` on each side; ``X = U S V^T``.
+
+    The singular values S are those of X_small times ``sqrt(n p / (m_samples m_features))``.
+
+    Parameters
+    ----------
+    X_small
+        (m_samples, m_features) compressed matrix.
+    samples, features
+        Graph, kept nodes and importance weights of each side.
+    n_components
+        Factors to keep; None asks the rank rule.
+    radius, coupling, tol, max_iter
+        See :func:`fit_orthonormal`.
+    """
+    factors = factorise(X_small, samples, features, n_components)
+    values = np.linalg.norm(samples.root_weights()[:, None] * factors.samples, axis=0)
+    scores = np.divide(factors.samples, values, out=np.zeros_like(factors.samples), where=values > 0)
+    spread = [
+        fit_orthonormal(side, vectors, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
+        for side, vectors in ((samples, scores), (features, factors.features))
+    ]
+    centre = factors.centre[:, None]
+    if not features.complete:
+        centre = upsample(features.graph, features.indices, centre).X  # type: ignore[arg-type]
+    scale = values * np.sqrt(np.prod([len(X.X) for X in spread]) / X_small.size)
+    left, singular, right = orthonormal_product(spread[0].X * scale.astype(X_small.dtype), spread[1].X)
+    return Decoded(
+        LowRankMatrix(left, singular, right, centre[:, 0]),
+        max(X.n_iter for X in spread),
+        all(X.converged for X in spread),
+    )
+
+
+def fit_orthonormal(
+    side: Side,
+    values: Array,
+    *,
+    radius: float = 0.05,
+    coupling: float = 0.1,
+    tol: float = 1e-3,
+    max_iter: int = 500,
+) -> Solution:
+    """Smoothest orthonormal vectors (n, k) near given ones on the kept nodes.
+
+    Alternates the two steps of the appendix: towards the lowest eigenvectors under orthonormality, and projection on
+    the ball around the values. As printed, the first step forgets the second (its answer is the first k eigenvectors
+    whatever the data), so a ``coupling`` holds them together: with the unit Laplacian L,
+
+        ``min_{U, Z}  tr(U^T L U) + coupling ||U - Z||^2   s.t.  U^T U = I,  ||M Z - t|| <= radius ||t||``,
+
+    ``t = sqrt(m / n) values`` being the size that orthonormal vectors on n nodes have on m of them. The step in U is
+    the polar factor of ``(lambda_max I - L) U + coupling Z``; neither step can raise the objective.
+
+    Parameters
+    ----------
+    side
+        Graph, kept nodes and importance weights.
+    values
+        (m, k) vectors, orthonormal under the importance weights.
+    radius
+        Noise allowed in the values, relative to their norm.
+    coupling
+        See above.
+    tol, max_iter
+        Stops when the objective falls by less than ``tol``, relative.
+    """
+    if not 0 <= radius < 1 or coupling <= 0:
+        raise ValueError(f"radius must be in [0, 1) and coupling positive, got {radius} and {coupling}.")
+    if side.complete:
+        return side.unchanged(values)
+    graph, keep = side.graph, side.indices
+    assert graph is not None
+    L = graph.unit_laplacian().astype(np.float64)
+    upper = largest_eigenvalue(L)
+    root = side.root_weights()[:, None]
+    target = np.sqrt(len(keep) / graph.n_nodes) * values.astype(np.float64)
+    allowed = radius * norm(root * target)
+    U = polar(upsample(graph, keep, target).X)
+    history: list[float] = []
+    converged = False
+    while not converged and len(history) < max_iter:
+        Z = U.copy()
+        Z[keep] = target + _onto_ball(U[keep] - target, allowed, root)
+        smooth = L @ U
+        history.append(float(np.sum(U * smooth) + coupling * np.sum((U - Z) ** 2)))
+        U = polar(upper * U - smooth + coupling * Z)
+        converged = len(history) > 1 and history[-2] - history[-1] <= tol * abs(history[-2])
+    change = abs(history[-2] - history[-1]) / (abs(history[-2]) or 1.0) if len(history) > 1 else 0.0
+    return Solution(U.astype(values.dtype), len(history), converged, change, history).warn_unless_converged(
+        "The orthonormal decoder", "raise max_iter or tol"
+    )
+
+
+def polar(X: Array) -> Array:
+    """Orthonormal matrix closest to ``X`` (n, k)."""
+    left, _, right = np.linalg.svd(X, full_matrices=False)
+    return left @ right
+
+
+def _onto_ball(difference: Array, radius: float, root: Array) -> Array:
+    """Shrink ``difference`` to weighted norm at most ``radius``."""
+    size = norm(root * difference)
+    return difference if size <= radius else difference * (radius / size)

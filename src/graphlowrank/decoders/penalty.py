@@ -1,0 +1,179 @@
+"""Smoothness penalties ``u^T g(L) u`` on a graph, and the least-squares fit under one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array, spmm
+from ..graphs import Graph
+from ..linalg.chebyshev import apply_polynomial, fit_coefficients
+from ..linalg.eigen import largest_eigenvalue
+from ..linalg.multigrid import multigrid
+from ..linalg.spd import solve_spd
+from ..sampling import check_reach
+from ..solution import Solution
+from .side import Side
+from .upsample import upsample
+
+Filter = int | Callable[[Array], Array]
+
+FILTER_ORDER = 40  # degree of the polynomial that stands for the root of a filter given as a function
+REMEDY = "keep more nodes, raise gamma, or lower the power of the filter"
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """``g(L)`` of the unit Laplacian as an operator.
+
+    ``g`` is a power of the eigenvalue, or a function that grows with it: the faster it grows around the k-th
+    eigenvalue, the smaller ``g(lambda_k) / g(lambda_k+1)``, which is the decoder's error (Theorems 3 to 5). The paper
+    names this way out and does not take it.
+
+    Attributes
+    ----------
+    L
+        Laplacian over its mean diagonal, in double precision.
+    g
+        Whole number m for L^m, or a function of the eigenvalues, >= 0.
+    """
+
+    L: sp.csr_array
+    g: Filter
+
+    @classmethod
+    def of(cls, graph: Graph, g: Filter) -> Penalty:
+        """Penalty of a graph, with ``g`` checked."""
+        if not (callable(g) or (isinstance(g, (int, np.integer)) and g >= 1)):
+            raise ValueError(f"filter must be a whole number >= 1 or a function of the eigenvalue, got {g!r}.")
+        return cls(graph.unit_laplacian().astype(np.float64), g)
+
+    def __matmul__(self, X: Array) -> Array:
+        """``g(L) X``."""
+        if callable(self.g):
+            # The square of a polynomial for the root of g: never negative, however rough the fit.
+            root = self._root()
+            return apply_polynomial(self.L, apply_polynomial(self.L, X, *root), *root)
+        for _ in range(self.g):
+            X = spmm(self.L, X)
+        return X
+
+    def _root(self) -> tuple[Array, float]:
+        upper = largest_eigenvalue(self.L)
+        return fit_coefficients(lambda x: np.sqrt(np.maximum(self.g(x), 0.0)), FILTER_ORDER, upper), upper  # type: ignore[operator]
+
+    def strong_preconditioner(
+        self, L: sp.csr_array, added: Array | float = 0.0, gamma: float = 1.0
+    ) -> Callable[[Array], Array]:
+        """Multigrid for ``gamma (L^m + diag(added))``: m cycles on ``L + diag(added)^(1/m)``."""
+        assert not callable(self.g)
+        m = int(self.g)
+        roots = np.broadcast_to(np.asarray(added) ** (1 / m), L.shape[:1])
+        cycle = multigrid((L + sp.diags_array(roots)).tocsr())
+
+        def apply(R: Array) -> Array:
+            for _ in range(m):
+                R = cycle(R)
+            return R / gamma
+
+        return apply
+
+    @property
+    def diagonal(self) -> Array:
+        """Rough diagonal, as a preconditioner needs it."""
+        degrees = self.L.diagonal()
+        size = self.g(degrees) if callable(self.g) else degrees ** float(self.g)
+        return np.asarray(size)
+
+
+def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, max_iter: int = 5000) -> Solution:
+    """``argmin_S sum_i w_i ||S_i - values_i||^2 + gamma tr(S^T g(L) S)``, i over the kept nodes, for all columns.
+
+    The solution is ``(M^T W M + gamma g(L))^-1 M^T W values``; as gamma goes to 0 it becomes the smoothest signal
+    through the values, which is what gamma = 0 gives (Lemma 1 for the plain Laplacian).
+
+    Parameters
+    ----------
+    side
+        Graph, kept nodes and their importance weights w.
+    values
+        (m, k) signals on the kept nodes.
+    gamma
+        Weight of the penalty, >= 0. Laplacians are divided by their mean diagonal.
+    filter
+        g: m for L^m, or a function of the eigenvalue.
+    max_iter
+        Conjugate-gradient iterations allowed.
+    """
+    if gamma < 0:
+        raise ValueError(f"gamma must be >= 0, got {gamma}.")
+    if side.graph is None or (gamma == 0 and side.complete):
+        return side.unchanged(values)
+    if gamma == 0 and filter == 1:
+        return upsample(side.graph, side.indices, values)
+    check_reach(side.graph, side.indices)
+    penalty = Penalty.of(side.graph, filter)
+    known = values.astype(np.float64)
+    solution = (
+        _interpolate(penalty, side, known, max_iter) if gamma == 0 else _fit(penalty, side, known, gamma, max_iter)
+    )
+    return Solution(
+        solution.X.astype(values.dtype), solution.n_iter, solution.converged, solution.residual
+    ).warn_unless_converged("Decoding", REMEDY)
+
+
+def _interpolate(penalty: Penalty, side: Side, values: Array, max_iter: int) -> Solution:
+    """Solve ``g(L)_dd S_d = -g(L)_dk values`` on the dropped nodes."""
+    n_nodes = penalty.L.shape[0]
+    dropped = np.setdiff1d(np.arange(n_nodes), side.indices, assume_unique=True)
+    # From the ordinary upsampling on: what is left is a correction with a small energy.
+    start = upsample(side.graph, side.indices, values)  # type: ignore[arg-type]
+
+    def on_dropped(X: Array) -> Array:
+        full = np.zeros((n_nodes, X.shape[1]))
+        full[dropped] = X
+        return (penalty @ full)[dropped]
+
+    correction = solve_spd(
+        Operator(on_dropped),
+        -(penalty @ start.X)[dropped],
+        diagonal=penalty.diagonal[dropped],
+        strong=lambda: penalty.strong_preconditioner(penalty.L[dropped][:, dropped]),
+        preconditioner="jacobi" if callable(penalty.g) else "auto",
+        max_iter=max_iter,
+    )
+    signals = start.X.copy()
+    signals[dropped] += correction.X
+    return Solution(signals, start.n_iter + correction.n_iter, correction.converged, correction.residual)
+
+
+def _fit(penalty: Penalty, side: Side, values: Array, gamma: float, max_iter: int) -> Solution:
+    """Solve ``(M^T W M + gamma g(L)) S = M^T W values``."""
+    n_nodes = penalty.L.shape[0]
+    weights = side.root_weights() ** 2
+    mask, known = np.zeros(n_nodes), np.zeros((n_nodes, values.shape[1]))
+    mask[side.indices] = weights
+    known[side.indices] = weights[:, None] * values
+    return solve_spd(
+        Operator(lambda X: mask[:, None] * X + gamma * (penalty @ X)),
+        known,
+        diagonal=mask + gamma * penalty.diagonal,
+        strong=lambda: penalty.strong_preconditioner(penalty.L, mask / gamma, gamma),
+        preconditioner="jacobi" if callable(penalty.g) else "auto",
+        tol=1e-8,
+        max_iter=max_iter,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Operator:
+    """A function that can be written ``A @ X``."""
+
+    function: Callable[[Array], Array]
+
+    def __matmul__(self, X: Any) -> Any:
+        return self.function(X)

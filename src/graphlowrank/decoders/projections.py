@@ -1,0 +1,82 @@
+"""Decoders that spread one side only and project the full data on it (the paper's approximate decoders 2 and 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..linalg.svd import orthonormal_product
+from ..solution import Solution
+from .factors import Decoded, factorise
+from .low_rank_matrix import LowRankMatrix
+from .penalty import Filter, fit_smooth
+from .side import Side
+
+
+def decode_approximate2(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    data: Any,
+    n_components: int | None = None,
+    filter: Filter = 1,
+) -> Decoded:
+    """``X = Y V V^T``, V an orthonormal basis of the upsampled feature vectors (approximate decoder 2, U U^T Y there).
+
+    Every sample of the data Y is projected on the recovered feature subspace; the sample graph is not used. Gross
+    errors in Y pass through the projection: for data with small noise only.
+
+    Parameters
+    ----------
+    X_small
+        (m_samples, m_features) compressed matrix.
+    samples, features
+        Graph, kept nodes and importance weights of each side.
+    data
+        (n_samples, n_features) the full data in the units of X_small, or anything with ``data @ B`` and ``A @ data``.
+    n_components
+        Factors to keep; None asks the rank rule.
+    filter
+        g: m for L^m, or a function of the eigenvalue.
+    """
+    factors = factorise(X_small, samples, features, n_components)
+    spread = fit_smooth(features, factors.features_and_centre, gamma=0.0, filter=filter)
+    basis = np.linalg.qr(spread.X)[0]
+    return _around_mean(data @ basis, basis, factors.samples.shape[1], spread)
+
+
+def decode_approximate3(
+    X_small: Array,
+    samples: Side,
+    features: Side,
+    *,
+    data: Any,
+    n_components: int | None = None,
+    filter: Filter = 1,
+) -> Decoded:
+    """``X = U U^T Y``, U an orthonormal basis of the upsampled sample vectors (approximate decoder 3, Y V V^T there).
+
+    Every feature of the data Y is projected on the recovered sample subspace, constants included; the feature graph is
+    not used. Gross errors in Y are averaged, not ignored.
+
+    Parameters
+    ----------
+    X_small, samples, features, data, n_components, filter
+        As in :func:`decode_approximate2`.
+    """
+    factors = factorise(X_small, samples, features, n_components)
+    spread = fit_smooth(samples, factors.samples, gamma=0.0, filter=filter)
+    basis = np.linalg.qr(np.column_stack([np.ones(len(spread.X), dtype=spread.X.dtype), spread.X]))[0]
+    return _around_mean(basis, (basis.T @ data).T, factors.samples.shape[1], spread)
+
+
+def _around_mean(left: Array, right: Array, n_components: int, spread: Solution) -> Decoded:
+    """``left right^T`` around its mean sample, cut to ``n_components`` factors."""
+    mean = left.mean(axis=0)
+    U, values, V = orthonormal_product(left - mean, right)
+    kept = slice(n_components)
+    low_rank = LowRankMatrix(U[:, kept], values[kept], V[:, kept], right @ mean)
+    return Decoded(low_rank, spread.n_iter, spread.converged)

@@ -1,0 +1,222 @@
+"""The low end of a graph's spectrum: exactly by eigenvectors, or estimated at scale by filtered random vectors."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.utils import check_random_state
+
+from .._backend import Array
+from ..linalg.chebyshev import chebyshev_moments, step_coefficients
+from ..linalg.eigen import largest_eigenvalue
+from .graph import Graph, as_graph
+from .laplacian import LaplacianKind
+
+DENSE_UP_TO = 1500  # nodes: a dense eigenproblem takes under a second
+FACTORISED_UP_TO = 20_000  # nodes: above, a sparse factorisation of a neighbour graph fills in
+SHARPNESS = 6.0  # an eigenvalue is resolved when it is this many edge widths of the filter away from 0
+
+
+def null_space(graph: Graph, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+    """Orthonormal null vectors (n_nodes, n_components) of the Laplacian, one on each component.
+
+    They are constant, or sqrt(degree) for the normalized Laplacian.
+    """
+    values = np.ones(graph.n_nodes) if kind == "combinatorial" else np.sqrt(graph.degrees.astype(np.float64))
+    # The normalized Laplacian of an isolated node is 0, so that node's own indicator is a null vector.
+    values = np.where(graph.degrees > 0, values, 1.0)
+    norms = np.sqrt(np.bincount(graph.components, weights=values**2))
+    rows = np.arange(graph.n_nodes)
+    return sp.csr_array(
+        (values / norms[graph.components], (rows, graph.components)), shape=(graph.n_nodes, graph.n_components)
+    )
+
+
+def lowest_eigenpairs(graph: Graph | Any, k: int, *, kind: LaplacianKind = "combinatorial") -> tuple[Array, Array]:
+    """First ``k`` eigenvalues (k,), ascending, and orthonormal eigenvectors (n_nodes, k) of the Laplacian.
+
+    The null vectors are known from the components. The others come from a dense solver up to 1500 nodes, from
+    shift-inverted Lanczos up to 20000, and from plain Lanczos above, where they take minutes on a million nodes.
+
+    Examples
+    --------
+    >>> from graphlowrank.graphs import chain_graph
+    >>> lowest_eigenpairs(chain_graph(4), 3)[0].round(3)
+    array([0.   , 0.586, 2.   ])
+    """
+    graph = as_graph(graph)
+    if not 1 <= k <= graph.n_nodes:
+        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    L = graph.laplacian(kind).astype(np.float64)
+    if graph.n_nodes <= DENSE_UP_TO or k >= graph.n_nodes - 1:
+        values, vectors = eigh(L.toarray(), subset_by_index=(0, k - 1))
+        return np.maximum(values, 0.0), vectors
+    null = null_space(graph, kind)
+    n_null = min(k, graph.n_components)
+    basis = null[:, :n_null].toarray()
+    if n_null == k:
+        return np.zeros(k), basis
+    values, vectors = _nonzero_eigenpairs(L, null, k - n_null)
+    return np.concatenate([np.zeros(n_null), values]), np.column_stack([basis, vectors])
+
+
+def _nonzero_eigenpairs(L: sp.csr_array, null: sp.csr_array, k: int) -> tuple[Array, Array]:
+    """Smallest ``k`` non-zero eigenvalues of L and their vectors."""
+    n = L.shape[0]
+    start = np.random.RandomState(0).standard_normal(n)  # the same in every run
+    start -= null @ (null.T @ start)
+    if n <= FACTORISED_UP_TO:
+        # A small shift makes the matrix positive definite; its null vectors are found too, and left out.
+        scale = float(L.diagonal().mean())
+        wanted = min(k + null.shape[1], n - 1)
+        shifted = (L + 1e-6 * scale * sp.eye_array(n)).tocsc()
+        values, vectors = eigsh(shifted, k=wanted, sigma=0, v0=start + 1.0, ncv=min(n, 2 * wanted + 20))
+        order = np.argsort(values)[-k:]
+        return np.maximum(values[order] - 1e-6 * scale, 0.0), vectors[:, order]
+    upper = largest_eigenvalue(L)
+    lifted = LinearOperator(  # null vectors moved to the top, so that Lanczos does not spend itself on them
+        L.shape, matvec=lambda v: L @ v + upper * (null @ (null.T @ v)), dtype=np.float64
+    )
+    try:
+        values, vectors = eigsh(lifted, k=k, which="SA", v0=start, ncv=min(n, 3 * k + 40), tol=1e-6)
+    except ArpackNoConvergence as error:
+        raise RuntimeError(
+            f"{k} eigenvectors of a graph with {n} nodes did not converge; use the estimates of "
+            "graphlowrank.graphs.estimate_spectrum instead."
+        ) from error
+    order = np.argsort(values)
+    return values[order], vectors[:, order]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Estimated number of eigenvalues below any value.
+
+    Attributes
+    ----------
+    moments
+        Mean of ``r^T T_j(L) r`` over random vectors r without null part.
+    upper
+        Largest eigenvalue, from above.
+    n_nodes, n_null
+        Nodes, and zero eigenvalues (components), which are counted exactly.
+    n_vectors
+        Random vectors used: a count of m non-zero eigenvalues has the standard error ``sqrt(2 m / n_vectors)``.
+    """
+
+    moments: Array
+    upper: float
+    n_nodes: int
+    n_null: int
+    n_vectors: int
+
+    @property
+    def order(self) -> int:
+        """Degree of the filter's polynomial."""
+        return len(self.moments) - 1
+
+    def count(self, value: float) -> float:
+        """Eigenvalues up to ``value``: the energy that a low-pass filter with that cut leaves of white noise."""
+        filtered = float(step_coefficients(value, self.order, self.upper) @ self.moments)
+        return self.n_null + max(filtered, 0.0)
+
+    def eigenvalue(self, k: float, *, tol: float = 1e-4) -> float:
+        """Estimate of the ``k``-th eigenvalue (from 1): where the count passes k - 1/2, by bisection."""
+        if k <= self.n_null:
+            return 0.0
+        low, high = 0.0, np.pi  # in the filter's angle, in which its resolution is even
+        while high - low > tol * high:
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.count(self._value(middle)) < k - 0.5 else (low, middle)
+        return self._value(high)
+
+    def resolves(self, value: float) -> bool:
+        """Whether the filter is sharp enough to tell ``value`` from 0."""
+        return self.order >= self.sharp_order(value)
+
+    def sharp_order(self, value: float) -> float:
+        """Degree of polynomial that a filter with its cut at ``value`` needs."""
+        angle = np.arccos(1 - 2 * np.clip(value / self.upper, 0.0, 1.0))
+        return float(SHARPNESS * np.pi / angle) if angle > 0 else np.inf
+
+    def _value(self, angle: float) -> float:
+        return float(self.upper * (1 - np.cos(angle)) / 2)
+
+
+def estimate_spectrum(
+    graph: Graph | Any,
+    k: int,
+    *,
+    kind: LaplacianKind = "combinatorial",
+    n_vectors: int = 32,
+    max_products: int = 300,
+    random_state: Any = None,
+) -> Spectrum:
+    """Count eigenvalues of the Laplacian without computing any, sharply enough for the ``k``-th.
+
+    The energy of filtered white noise counts the eigenvalues below the filter's cut (Puy, Tremblay, Gribonval,
+    Vandergheynst 2016). The Chebyshev moments of the noise give that energy for every cut at once, so bisection costs
+    no further product. Products with L are added until the filter resolves the k-th eigenvalue.
+
+    Parameters
+    ----------
+    graph
+        A ``Graph`` or symmetric weight matrix.
+    k
+        Eigenvalue of interest, from 1.
+    kind
+        Which Laplacian.
+    n_vectors
+        Random vectors. Time and memory are in proportion; the count's standard error is ``sqrt(2 k / n_vectors)``.
+    max_products
+        Products with L allowed; a warning is issued if they do not resolve the k-th eigenvalue.
+    random_state
+        Seed of the random vectors.
+
+    Examples
+    --------
+    >>> from graphlowrank.graphs import grid_graph
+    >>> spectrum = estimate_spectrum(grid_graph((40, 40)), 400, random_state=0)
+    >>> 2.2 < spectrum.eigenvalue(400) < 2.6  # it is 2.47
+    True
+    """
+    graph = as_graph(graph)
+    if not 1 <= k <= graph.n_nodes:
+        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    if n_vectors < 1 or max_products < 1:
+        raise ValueError(f"n_vectors and max_products must be positive, got {n_vectors} and {max_products}.")
+    L = graph.laplacian(kind)
+    upper = largest_eigenvalue(L) or 1.0
+    noise = white_noise(graph, n_vectors, kind, random_state)
+    next_look = 8.0
+    for product, moments in enumerate(chebyshev_moments(L, noise, upper), start=1):
+        last = product == max_products
+        if not last and product < next_look:
+            continue
+        next_look = 1.2 * product
+        spectrum = Spectrum(moments / n_vectors, upper, graph.n_nodes, graph.n_components, n_vectors)
+        if k <= graph.n_components or spectrum.resolves(spectrum.eigenvalue(k)):
+            break
+        if last:
+            warnings.warn(
+                f"{max_products} products with the Laplacian do not tell eigenvalue {k} from 0; raise max_products.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            break
+    return spectrum
+
+
+def white_noise(graph: Graph, n_vectors: int, kind: LaplacianKind, random_state: Any) -> Array:
+    """Draw normal random vectors (n_nodes, n_vectors) with the null space of the Laplacian taken out."""
+    rng = np.random.Generator(np.random.PCG64(check_random_state(random_state).randint(2**31 - 1)))
+    noise = rng.standard_normal((graph.n_nodes, n_vectors), dtype=graph.weights.dtype)
+    null = null_space(graph, kind).astype(noise.dtype)
+    noise -= null @ (null.T @ noise)
+    return noise

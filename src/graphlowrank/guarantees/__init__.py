@@ -1,0 +1,36 @@
+"""What can be promised about an answer, and whether the data keep their side of the bargain.
+
+.. autosummary::
+    diagnose           spectral gaps, coherence, draws against draws required, energy on the graphs, bound, advice
+    ideal_bound        Theorem 2
+    alternate_bound    Theorem 3
+    approximate_bound  Theorem 4
+    subspace_bound     Theorem 5
+    label_bound        Theorem 6
+"""
+
+from .bounds import (
+    Bound,
+    alternate_bound,
+    amplification,
+    approximate_bound,
+    ideal_bound,
+    label_bound,
+    subspace_bound,
+    subspace_matrix_bound,
+)
+from .diagnose import Diagnosis, SideDiagnosis, diagnose
+
+__all__ = [
+    "Bound",
+    "Diagnosis",
+    "SideDiagnosis",
+    "alternate_bound",
+    "amplification",
+    "approximate_bound",
+    "diagnose",
+    "ideal_bound",
+    "label_bound",
+    "subspace_bound",
+    "subspace_matrix_bound",
+]

@@ -1,0 +1,109 @@
+"""Polynomials of a sparse symmetric matrix, applied to blocks of vectors without eigenvectors.
+
+``T_j`` are the Chebyshev polynomials of ``2 L / upper - I``, whose eigenvalues lie between -1 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import COMPILED_ABOVE, Array
+from .._threads import map_ranges
+
+
+def step_coefficients(cut: float, order: int, upper: float) -> Array:
+    """Chebyshev coefficients (order + 1) of the filter that is 1 below ``cut`` and 0 above it, up to ``upper``.
+
+    Jackson's damping takes the overshoot away: the polynomial stays between 0 and 1, and grows with ``cut``. In the
+    angle ``arccos(1 - 2 eigenvalue / upper)`` its edge is about ``pi / order`` wide.
+    """
+    angle = np.arccos(np.clip(2 * cut / upper - 1, -1, 1))
+    orders = np.arange(1, order + 1)
+    step = np.concatenate([[1 - angle / np.pi], -2 / np.pi * np.sin(orders * angle) / orders])
+    return step * _jackson(order)
+
+
+def _jackson(order: int) -> Array:
+    j, span = np.arange(order + 1), np.pi / (order + 2)
+    return ((order + 2 - j) * np.cos(j * span) + np.sin(j * span) / np.tan(span)) / (order + 2)
+
+
+def fit_coefficients(function: Callable[[Array], Array], order: int, upper: float) -> Array:
+    """Chebyshev coefficients (order + 1) of a smooth ``function`` of the eigenvalue on [0, upper]."""
+    fitted = np.polynomial.Chebyshev.interpolate(function, order, domain=[0, upper])
+    return np.asarray(fitted.coef)
+
+
+def apply_polynomial(L: sp.csr_array, X: Array, coefficients: Array, upper: float) -> Array:
+    """``sum_j c_j T_j X`` for X (n, k), by ``len(coefficients) - 1`` products with L."""
+    total = X * X.dtype.type(coefficients[0])
+    recurrence = Recurrence(L, X, upper)
+    for coefficient in coefficients[1:]:
+        recurrence.advance(total, coefficient)
+    return total
+
+
+def chebyshev_moments(L: sp.csr_array, X: Array, upper: float) -> Iterator[Array]:
+    """Yield ``tr(X^T T_j X)`` for j up to 1, 3, 5, ...: two more for each product with L.
+
+    ``T_2j = 2 T_j^2 - 1`` and ``T_2j+1 = 2 T_j+1 T_j - T_1`` give twice as many moments as products. They are summed in
+    double precision: a count of ten eigenvalues among a million is what is left when they cancel.
+    """
+    square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    recurrence = Recurrence(L, X, upper)
+    own, first = recurrence.advance()
+    moments = [square, first]
+    while True:
+        yield np.array(moments)
+        square = own
+        own, cross = recurrence.advance()
+        moments += [2 * square - moments[0], 2 * cross - first]
+
+
+class Recurrence:
+    """``T_j X`` for j = 0, 1, 2, ... in two blocks of memory.
+
+    Attributes
+    ----------
+    current
+        ``T_j X``; the next step but one overwrites it.
+    """
+
+    def __init__(self, L: sp.csr_array, X: Array, upper: float) -> None:
+        identity = sp.eye_array(L.shape[0], dtype=L.dtype, format="csr")
+        self._doubled = ((4 / upper) * L - 2 * identity).astype(X.dtype).tocsr()  # T_j+1 = doubled T_j - T_j-1
+        self._step: sp.csr_array = self._doubled * X.dtype.type(0.5)  # T_1 = doubled / 2, T_-1 being 0
+        self.current, self._previous = X.copy(), np.zeros_like(X)
+
+    def advance(self, total: Array | None = None, coefficient: float = 0.0) -> tuple[float, float]:
+        """Go on to the next j; add ``coefficient T_j X`` to ``total``; return its products with itself and T_j-1 X."""
+        A, current, new = self._step, self.current, self._previous
+        if A.nnz * current.shape[1] > COMPILED_ABOVE:
+            dots = _advance_compiled(A, current, new, total, coefficient)
+        else:
+            np.subtract(A @ current, new, out=new)
+            if total is not None:
+                total += new.dtype.type(coefficient) * new
+            dots = (
+                float(np.einsum("ij,ij->", new, new, dtype=np.float64)),
+                float(np.einsum("ij,ij->", new, current, dtype=np.float64)),
+            )
+        self.current, self._previous, self._step = new, current, self._doubled
+        return dots
+
+
+def _advance_compiled(
+    A: sp.csr_array, current: Array, new: Array, total: Array | None, coefficient: float
+) -> tuple[float, float]:
+    from ..kernels.products import csr_recurrence
+
+    dots = np.empty((len(current), 2))
+    total = np.empty((0, 0), dtype=new.dtype) if total is None else total
+    map_ranges(
+        csr_recurrence, len(current), A.indptr, A.indices, A.data, current, new, total, coefficient, dots
+    )  # fmt: skip
+    own, cross = dots.sum(axis=0)
+    return float(own), float(cross)

@@ -1,0 +1,48 @@
+"""How many samples the restricted isometry asks for, and what a number of samples promises."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: bool = True) -> int:
+    """Draws after which sampling keeps the norm of every k-smooth signal within ``delta``, with chance 1 - ``epsilon``.
+
+    ``27 / delta^2 nu^2 log(4 k / epsilon)`` on each of two graphs for matrices (Theorem 1), or
+    ``3 / delta^2 nu^2 log(2 k / epsilon)`` on one graph for signals and cluster labels.
+
+    Parameters
+    ----------
+    nu
+        Cumulative coherence of the graph, see :func:`cumulative_coherence`; sqrt(k) for the optimal distribution.
+    k
+        Number of smooth signals.
+    delta, epsilon
+        Distortion and chance of failure, between 0 and 1.
+    joint
+        Both sides of a matrix are sampled (True), or one (False).
+
+    Examples
+    --------
+    >>> required_samples(nu=10**0.5, k=10, delta=0.5, epsilon=0.1)
+    6471
+    >>> required_samples(nu=10**0.5, k=10, delta=0.5, epsilon=0.1, joint=False)
+    636
+    """
+    for name, value in (("delta", delta), ("epsilon", epsilon)):
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must lie between 0 and 1, got {value}.")
+    return int(np.ceil(_draws_at_delta_one(nu, k, epsilon, joint=joint) / delta**2))
+
+
+def promised_delta(nu: float, k: int, n_drawn: int, epsilon: float, *, joint: bool = True) -> float:
+    """Distortion that ``n_drawn`` draws promise: the inverse of :func:`required_samples`.
+
+    1 or more is no promise.
+    """
+    return float(np.sqrt(_draws_at_delta_one(nu, k, epsilon, joint=joint) / n_drawn))
+
+
+def _draws_at_delta_one(nu: float, k: int, epsilon: float, *, joint: bool) -> float:
+    factor, ways = (27, 4) if joint else (3, 2)
+    return factor * nu**2 * float(np.log(ways * k / epsilon))

@@ -1,0 +1,71 @@
+"""The graphs of the samples and of the features, as the settings ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._backend import Array
+from .graphs import Graph, as_graph, knn_graph
+from .reduction import reduce_graph
+from .sampling import draw
+from .settings import Settings
+
+FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
+
+
+@dataclass(frozen=True, eq=False)
+class SideGraph:
+    """A graph between points, with what is needed to build one like it on a part of them.
+
+    Attributes
+    ----------
+    graph
+        The graph; None where the user wants none.
+    points
+        (n_nodes, n_dimensions) what was compared.
+    n_neighbors
+        Neighbours of each point.
+    """
+
+    graph: Graph | None
+    points: Array
+    n_neighbors: int
+
+    @property
+    def graph_or_size(self) -> Graph | int:
+        """The graph, or the number of nodes where there is none."""
+        return self.graph or len(self.points)
+
+    def reduced(self, keep: Array, settings: Settings, rng: np.random.RandomState) -> Graph | None:
+        """Graph on the kept points."""
+        return reduce_graph(self.graph, keep, self.points, settings.reduction, self.n_neighbors, rng)
+
+
+def sample_side(X: Array, settings: Settings, rng: np.random.RandomState) -> SideGraph:
+    """Graph between the rows of ``X``."""
+    graph = _graph(X, settings.sample_graph, settings.n_neighbors, settings, rng, "sample_graph")
+    return SideGraph(graph, X, settings.n_neighbors)
+
+
+def feature_side(X: Array, settings: Settings, rng: np.random.RandomState) -> SideGraph:
+    """Graph between the columns of ``X``."""
+    n_samples, n_features = X.shape
+    part = X if n_samples <= FEATURE_GRAPH_SAMPLES else X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=rng)]
+    # Few features are no mistake of the user's, so their graph makes do with fewer neighbours.
+    n_neighbors = min(settings.n_neighbors, n_features - 1)
+    graph = _graph(part.T, settings.feature_graph, n_neighbors, settings, rng, "feature_graph")
+    return SideGraph(graph, part.T, n_neighbors)
+
+
+def _graph(
+    points: Array, given: Any, n_neighbors: int, settings: Settings, rng: np.random.RandomState, name: str
+) -> Graph | None:
+    """Graph between the rows of ``points``: the user's, or nearest neighbours."""
+    if given is None or n_neighbors == 0:
+        return None
+    if not isinstance(given, str):
+        return as_graph(given, len(points), name=name)
+    return knn_graph(points, n_neighbors, neighbors=settings.neighbors, random_state=rng)
