@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import Graph, chain_graph, grid_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import spectrum as spectrum_module
 from graphlowrank.sampling import (
     cumulative_coherence,
     draw,
@@ -87,6 +88,16 @@ def test_the_estimate_agrees_with_the_eigenvectors(kind):
     assert estimate.sum() == pytest.approx(4)
     assert np.corrcoef(exact, estimate)[0, 1] > 0.98
     assert np.abs(estimate - exact).mean() < 0.1 * exact.mean()
+
+
+def test_auto_estimates_where_eigenvectors_do_not_converge(monkeypatch):
+    monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
+    monkeypatch.setattr(spectrum_module, "FACTORISED_UP_TO", 0)
+    monkeypatch.setattr(spectrum_module, "LANCZOS_RESTARTS", 1)
+    graph = chain_graph(400)
+    with pytest.raises(RuntimeError, match="did not converge; use the estimates"):
+        local_coherence(graph, 8, method="exact")
+    assert local_coherence(graph, 8, random_state=0).sum() == pytest.approx(8)
 
 
 def test_more_vectors_make_a_better_estimate():

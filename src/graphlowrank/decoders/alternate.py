@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._backend import Array
@@ -73,39 +75,39 @@ def alternate_matrix(
     """
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")
-    n_rows, row_penalty, row_weights = _side(samples, gamma_samples, filter)
-    n_columns, column_penalty, column_weights = _side(features, gamma_features, filter)
-    shape = (n_rows, n_columns)
+    dtype = X_small.dtype
+    row_penalty, row_weights = _side(samples, filter, dtype)
+    column_penalty, column_weights = _side(features, filter, dtype)
+    shape = (len(row_weights), len(column_weights))
     fit = np.outer(row_weights, column_weights)
-    known = np.zeros(shape)
+    known = np.zeros(shape, dtype=dtype)
     known[np.ix_(samples.indices, features.indices)] = X_small
     diagonal = fit.copy()
     if row_penalty is not None:
-        diagonal += gamma_samples * row_penalty.diagonal[:, None]
+        diagonal += dtype.type(gamma_samples) * row_penalty.diagonal[:, None]
     if column_penalty is not None:
-        diagonal += gamma_features * column_penalty.diagonal
+        diagonal += dtype.type(gamma_features) * column_penalty.diagonal
 
     def apply(vector: Array) -> Array:
         X = vector.reshape(shape)
         out = fit * X
         if row_penalty is not None:
-            out += gamma_samples * (row_penalty @ X)
+            out += dtype.type(gamma_samples) * (row_penalty @ X)
         if column_penalty is not None:
-            out += gamma_features * (column_penalty @ X.T).T
+            out += dtype.type(gamma_features) * (column_penalty @ X.T).T
         return out.reshape(-1, 1)
 
     solution = block_pcg(
         Operator(apply), (fit * known).reshape(-1, 1), diagonal=diagonal.ravel(), tol=tol, max_iter=max_iter
     ).warn_unless_converged("The alternate decoder", REMEDY)
-    X = solution.X.reshape(shape).astype(X_small.dtype)
-    return Solution(X, solution.n_iter, solution.converged, solution.residual)
+    return Solution(solution.X.reshape(shape), solution.n_iter, solution.converged, solution.residual)
 
 
-def _side(side: Side, gamma: float, g: Filter) -> tuple[int, Penalty | None, Array]:
-    """Nodes, penalty and weight of each node (0 where it was dropped)."""
+def _side(side: Side, g: Filter, dtype: Any) -> tuple[Penalty | None, Array]:
+    """Penalty, and weight of each node: 0 where it was dropped."""
     if side.graph is None:
-        return len(side.indices), None, side.root_weights() ** 2
+        return None, (side.root_weights() ** 2).astype(dtype)
     check_reach(side.graph, side.indices)
-    weights = np.zeros(side.graph.n_nodes)
+    weights = np.zeros(side.graph.n_nodes, dtype=dtype)
     weights[side.indices] = side.root_weights() ** 2
-    return side.graph.n_nodes, Penalty.of(side.graph, g), weights
+    return Penalty.of(side.graph, g, dtype), weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Penalty:
     Attributes
     ----------
     L
-        Laplacian over its mean diagonal, in double precision.
+        Laplacian over its mean diagonal.
     g
         Whole number m for L^m, or a function of the eigenvalues, >= 0.
     """
@@ -46,23 +47,24 @@ class Penalty:
     g: Filter
 
     @classmethod
-    def of(cls, graph: Graph, g: Filter) -> Penalty:
+    def of(cls, graph: Graph, g: Filter, dtype: Any = np.float64) -> Penalty:
         """Penalty of a graph, with ``g`` checked."""
         if not (callable(g) or (isinstance(g, (int, np.integer)) and g >= 1)):
             raise ValueError(f"filter must be a whole number >= 1 or a function of the eigenvalue, got {g!r}.")
-        return cls(graph.unit_laplacian().astype(np.float64), g)
+        return cls(graph.unit_laplacian().astype(dtype), g)
 
     def __matmul__(self, X: Array) -> Array:
         """``g(L) X``."""
         if callable(self.g):
             # The square of a polynomial for the root of g: never negative, however rough the fit.
-            root = self._root()
-            return apply_polynomial(self.L, apply_polynomial(self.L, X, *root), *root)
+            return apply_polynomial(self.L, apply_polynomial(self.L, X, *self._root), *self._root)
         for _ in range(self.g):
             X = spmm(self.L, X)
         return X
 
+    @cached_property
     def _root(self) -> tuple[Array, float]:
+        """Chebyshev coefficients of the root of g, and the end of the range they hold on."""
         upper = largest_eigenvalue(self.L)
         return fit_coefficients(lambda x: np.sqrt(np.maximum(self.g(x), 0.0)), FILTER_ORDER, upper), upper  # type: ignore[operator]
 

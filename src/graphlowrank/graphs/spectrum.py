@@ -20,7 +20,12 @@ from .laplacian import LaplacianKind
 
 DENSE_UP_TO = 1500  # nodes: a dense eigenproblem takes under a second
 FACTORISED_UP_TO = 20_000  # nodes: above, a sparse factorisation of a neighbour graph fills in
+LANCZOS_RESTARTS = 150  # a neighbour graph of a million nodes takes about 50
 SHARPNESS = 6.0  # an eigenvalue is resolved when it is this many edge widths of the filter away from 0
+
+
+class NotConvergedError(RuntimeError):
+    """Eigenvectors could not be computed."""
 
 
 def null_space(graph: Graph, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
@@ -84,9 +89,11 @@ def _nonzero_eigenpairs(L: sp.csr_array, null: sp.csr_array, k: int) -> tuple[Ar
         L.shape, matvec=lambda v: L @ v + upper * (null @ (null.T @ v)), dtype=np.float64
     )
     try:
-        values, vectors = eigsh(lifted, k=k, which="SA", v0=start, ncv=min(n, 3 * k + 40), tol=1e-6)
+        values, vectors = eigsh(
+            lifted, k=k, which="SA", v0=start, ncv=min(n, 3 * k + 40), tol=1e-6, maxiter=LANCZOS_RESTARTS
+        )
     except ArpackNoConvergence as error:
-        raise RuntimeError(
+        raise NotConvergedError(
             f"{k} eigenvectors of a graph with {n} nodes did not converge; use the estimates of "
             "graphlowrank.graphs.estimate_spectrum instead."
         ) from error

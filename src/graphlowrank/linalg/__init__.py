@@ -1,1 +1,1 @@
-"""Linear algebra: conjugate gradients, extreme eigenvalues, small singular value decompositions."""
+"""Linear algebra: conjugate gradients, multigrid, polynomial filters, extreme eigenvalues, small decompositions."""
