@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench mutants clean
+.PHONY: help demo test lint bench bench-million mutants clean
 
 help:  ## say what there is
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make PYTHON=python3.11")'
@@ -28,6 +28,10 @@ lint: $(VENV)/installed  ## style and types
 bench: $(VENV)/installed  ## tables of speed and quality; real data sets are used where GRAPHLOWRANK_DATA names them
 	$(BIN)/python benchmarks/clustering.py
 	$(BIN)/python benchmarks/stages.py
+	$(BIN)/python benchmarks/decoders.py --seeds 2
+
+bench-million: $(VENV)/installed  ## seconds and memory of coherence and reduction on a graph of a million nodes (20 minutes)
+	$(BIN)/python benchmarks/million.py
 
 mutants: $(VENV)/installed  ## plant known faults one at a time: do the tests catch them?
 	$(BIN)/python tests/run_mutants.py

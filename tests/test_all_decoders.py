@@ -122,6 +122,21 @@ def test_the_ideal_decoder_is_least_squares_on_the_basis():
     assert_allclose(problem.Q @ problem.Q.T @ M @ problem.P @ problem.P.T, M, atol=1e-8)
 
 
+def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
+    """The last eigenvector sits on two nodes that were not drawn: fitting it would fit noise."""
+    core, pair = random_graph(40, 0.3, spread=0.2), chain_graph(2)
+    W = disjoint(core, pair).weights.tolil()
+    W[0, 40] = W[40, 0] = 1e-3
+    graph = type(core)(W.tocsr())
+    samples, features = Side(graph, np.arange(0, 30)), Side(None, np.arange(8))
+    rng = np.random.default_rng(0)
+    X = np.outer(np.ones(42), rng.standard_normal(8))
+    X_small = X[:30] + 0.01 * rng.standard_normal((30, 8))
+    by_default = decode_ideal(X_small, samples, features, n_components=1).low_rank.to_array()
+    fixed = decode_ideal(X_small, samples, features, n_components=1, k_samples=2).low_rank.to_array()
+    assert np.linalg.norm(by_default - X) < 0.05 * np.linalg.norm(X) < np.linalg.norm(fixed - X)
+
+
 def test_basis_and_sample_must_fit():
     problem = Problem()
     with pytest.raises(ValueError, match="the basis has 7 rows, but the graph 40"):

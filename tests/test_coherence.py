@@ -94,7 +94,7 @@ def test_auto_estimates_where_eigenvectors_do_not_converge(monkeypatch):
     monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
     monkeypatch.setattr(spectrum_module, "FACTORISED_UP_TO", 0)
     monkeypatch.setattr(spectrum_module, "LANCZOS_RESTARTS", 1)
-    graph = chain_graph(400)
+    graph = grid_graph((40, 40))
     with pytest.raises(RuntimeError, match="did not converge; use the estimates"):
         local_coherence(graph, 8, method="exact")
     assert local_coherence(graph, 8, random_state=0).sum() == pytest.approx(8)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank import CompressiveClustering, CompressivePCA
+from graphlowrank import CompressiveClustering, CompressivePCA, pipeline
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import Graph
@@ -101,6 +101,16 @@ def test_optimal_sampling_is_fair_to_a_rare_group():
     draws = [choose(None, 61, model.sample_graph_, optimal_for=3, random_state=seed) for seed in range(40)]
     stands_for = [np.bincount(y[kept.indices], weights=kept.weights) * 1224 / 61 for kept in draws]
     assert_allclose(np.mean(stands_for, axis=0), [600, 600, 24], rtol=0.1)
+
+
+def test_weights_reach_the_loss(monkeypatch, corrupted):
+    seen = {}
+    original = pipeline.solve_frpcag
+    monkeypatch.setattr(pipeline, "solve_frpcag", lambda *a, **kw: seen.update(kw) or original(*a, **kw))
+    model = fit(corrupted, sampling="optimal")
+    assert_array_equal(seen["sample_weights"], model.sample_weights_)
+    assert_array_equal(seen["feature_weights"], model.feature_weights_)
+    assert model.sample_weights_.std() > 0
 
 
 def test_optimal_sampling_repeats_and_does_not_depend_on_threads(corrupted):

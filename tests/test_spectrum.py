@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import Graph, chain_graph, estimate_spectrum, grid_graph, knn_graph, lowest_eigenpairs
 from graphlowrank.graphs import spectrum as spectrum_module
-from graphlowrank.graphs.spectrum import null_space
+from graphlowrank.graphs.spectrum import NotConvergedError, null_space
 from graphlowrank.linalg import chebyshev
 from graphlowrank.linalg.chebyshev import (
     Recurrence,
@@ -102,6 +103,10 @@ def test_the_compiled_recurrence_is_its_plain_twin(monkeypatch, dtype):
 # --- eigenpairs ------------------------------------------------------------------------------------------------
 
 
+def lanczos_that_fails(*args):
+    raise NotConvergedError
+
+
 @pytest.mark.parametrize("engine", ["dense", "factorised", "lanczos"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pieces", [1, 3])
@@ -109,14 +114,34 @@ def test_every_engine_finds_the_lowest_eigenpairs(monkeypatch, engine, kind, pie
     graph = disjoint(*(random_graph(40 + 9 * i, density=0.15, seed=i, spread=0.5) for i in range(pieces)))
     if engine != "dense":
         monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    if engine == "lanczos":
-        monkeypatch.setattr(spectrum_module, "FACTORISED_UP_TO", 0)
+    if engine == "factorised":
+        monkeypatch.setattr(spectrum_module, "_lanczos", lanczos_that_fails)
     values, vectors = lowest_eigenpairs(graph, 7, kind=kind)
     expected, basis = dense_spectrum(graph, kind)
     assert_allclose(values, expected[:7], atol=1e-6)
     assert_allclose(vectors.T @ vectors, np.eye(7), atol=1e-6)
     assert_allclose(graph.laplacian(kind) @ vectors, vectors * values, atol=1e-4)
     assert_allclose(vectors @ vectors.T, basis[:, :7] @ basis[:, :7].T, atol=1e-3)
+
+
+def test_eigenvectors_do_not_depend_on_threads():
+    graph = disjoint(*[random_graph(30, seed=i, spread=0.5) for i in range(4)])
+    with limit_threads(1):
+        one = lowest_eigenpairs(graph, 6)[1]
+    with limit_threads(2):
+        two = lowest_eigenpairs(graph, 6)[1]
+    assert_allclose(one, two, atol=1e-9)  # four of them share the eigenvalue 0: any mixture would be one too
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_multiple_eigenvalues_are_all_found(monkeypatch, kind):
+    nodes = np.arange(300)
+    W = sp.csr_array((np.ones(300), (nodes, (nodes + 1) % 300)), shape=(300, 300))
+    ring = Graph((W + W.T).tocsr())
+    monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
+    values = lowest_eigenpairs(ring, 7, kind=kind)[0]
+    scale = 1 if kind == "combinatorial" else 2
+    assert_allclose(values * scale, 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3, 3]) / 300), atol=1e-7)
 
 
 def test_more_pieces_than_eigenvectors_asked_for(monkeypatch):
@@ -173,6 +198,7 @@ def test_zero_eigenvalues_are_counted_exactly():
     spectrum = estimate_spectrum(graph, 6, random_state=0)
     assert spectrum.eigenvalue(6) == 0.0
     assert spectrum.n_null == 6
+    assert spectrum.count(0.0) == pytest.approx(6, abs=1)
     assert spectrum.eigenvalue(7) > 0
 
 

@@ -42,7 +42,8 @@ def local_coherence(
         Number of smooth signals: Q_k holds the first k eigenvectors of the Laplacian.
     method
         "exact" computes the eigenvectors. "estimate" filters random vectors (Puy et al. 2016): linear in the edges,
-        any k; a value is within a factor of about ``1 +- sqrt(2 / n_vectors)``. "auto" is exact up to 3000 nodes or 32
+        any k; a value is within a factor of about ``1 +- sqrt(2 / n_vectors)``, for a band that may hold an eigenvector
+        more or less than k. "auto" is exact up to 3000 nodes or 32
         signals, and estimates where the eigenvectors do not converge.
     kind
         Which Laplacian.
@@ -56,7 +57,7 @@ def local_coherence(
     Returns
     -------
     coherence
-        (n_nodes,) numbers between 0 and about 1 that sum to k.
+        (n_nodes,) numbers between 0 and 1 that sum to k (estimates: about k).
 
     Examples
     --------
@@ -83,7 +84,7 @@ def local_coherence(
     rest = _filtered_energy(graph, k, kind, n_vectors, spectrum, random_state)
     # The rest of the band holds n_left eigenvectors, whose squares sum to n_left: this takes the noise that all nodes
     # share, and the energy lost at the filter's edge, out of the estimate.
-    return known + rest * (n_left / rest.sum())
+    return np.minimum(known + rest * (n_left / rest.sum()), 1.0)
 
 
 def _filtered_energy(
