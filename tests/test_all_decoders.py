@@ -137,6 +137,69 @@ def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
     assert np.linalg.norm(by_default - X) < 0.05 * np.linalg.norm(X) < np.linalg.norm(fixed - X)
 
 
+def test_a_badly_seen_eigenvector_does_not_take_the_others_with_it():
+    """The second of six eigenvectors sits on an undrawn pair; the four after it must still be fitted."""
+    rng = np.random.default_rng(0)
+    W = disjoint(knn_graph(rng.random((300, 2)), 8), chain_graph(2)).weights.tolil()
+    W[0, 300] = W[300, 0] = 1e-4
+    graph = type(chain_graph(2))(W.tocsr())
+    vectors = lowest_eigenpairs(graph, 6)[1]
+    X = vectors[:, [0, 2, 3, 4, 5]] @ rng.standard_normal((5, 20))
+    keep = np.sort(rng.choice(300, 100, replace=False))
+    M = decode_ideal(X[keep], Side(graph, keep), Side(None, np.arange(20)), n_components=5).low_rank.to_array()
+    assert np.linalg.norm(M[:300] - X[:300]) < 0.02 * np.linalg.norm(X)
+
+
+def test_the_ideal_decoder_sees_every_component():
+    graph = disjoint(*[random_graph(12, 0.5, seed=i, spread=0.2) for i in range(8)])
+    X = np.repeat(np.random.default_rng(0).standard_normal((8, 2)), 12, axis=0) @ np.random.default_rng(1).random(
+        (2, 9)
+    )
+    keep = draw(graph, 40, random_state=0)
+    M = decode_ideal(X[keep], Side(graph, keep), Side(None, np.arange(9)), n_components=2).low_rank.to_array()
+    assert_allclose(M, X, atol=1e-8)
+
+
+def test_a_filter_may_vanish_on_low_frequencies(rng):
+    graph = knn_graph(rng.random((120, 2)), 8)
+    side = Side(graph, draw(graph, 60, random_state=0))
+    values = rng.standard_normal((60, 2))
+    found = fit_smooth(side, values, gamma=0.1, filter=lambda x: np.maximum(x - 0.3, 0.0) ** 2)
+    assert found.converged
+    assert np.linalg.norm(found.X[side.indices] - values) < np.linalg.norm(values)
+
+
+@pytest.mark.parametrize("bad", [lambda x: 1.0, lambda x: -x, lambda x: np.full_like(x, np.nan)])
+def test_filters_that_are_no_penalty_are_refused(bad):
+    with pytest.raises(ValueError, match="finite numbers >= 0"):
+        fit_smooth(Problem().samples, np.ones((20, 1)), gamma=0.1, filter=bad)
+
+
+def test_normalisation_counts_delta_once_whichever_side_is_compressed():
+    problem = Problem()
+    complete = Side(None, np.arange(40)), Side(None, np.arange(30))
+    rows, columns = problem.samples.indices, problem.features.indices
+    for X_small, sides in (
+        (problem.X_small, problem.sides),
+        (problem.X[rows], (problem.samples, complete[1])),
+        (problem.X[:, columns], (complete[0], problem.features)),
+    ):
+        plain, quarter = (
+            decode_subspace(X_small, *sides, n_components=2, normalise=True, delta=delta).low_rank.singular_values
+            for delta in (0.0, 0.75)
+        )
+        assert_allclose(quarter, 2 * plain, rtol=1e-8)
+
+
+def test_projections_ignore_factors_that_are_not_there(rng):
+    problem = Problem()
+    X = np.outer(problem.Q[:, 1], problem.P[:, 1]) * 30
+    noisy = X + rng.standard_normal(X.shape)
+    for decode in (decode_approximate2, decode_approximate3):
+        M = decode(X[problem.block], *problem.sides, data=noisy, n_components=8).low_rank
+        assert M.rank <= 2
+
+
 def test_basis_and_sample_must_fit():
     problem = Problem()
     with pytest.raises(ValueError, match="the basis has 7 rows, but the graph 40"):
@@ -198,7 +261,7 @@ def test_a_filter_given_as_a_function_is_applied(rng):
     assert_allclose(steep, np.linalg.solve(np.diag(mask) + 0.5 * G, right), atol=2e-2)
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "L"])
+@pytest.mark.parametrize("bad", [0, -1, 1.5, "L", True])
 def test_bad_filters_are_named(bad):
     with pytest.raises(ValueError, match="filter must be"):
         fit_smooth(Problem().samples, np.ones((20, 1)), gamma=1, filter=bad)
@@ -347,7 +410,9 @@ def test_alternate_tends_to_ideal_as_the_gap_closes():
 def test_the_orthonormal_fit_descends_and_stays_orthonormal():
     problem = Problem(k=4)
     values = np.linalg.qr(problem.Q[problem.samples.indices])[0]
-    solution = fit_orthonormal(problem.samples, values, radius=0.1, tol=1e-9, max_iter=5000)
+    weights = np.random.default_rng(0).uniform(0.05, 5, 20)
+    side = Side(problem.graphs[0], problem.samples.indices, weights)
+    solution = fit_orthonormal(side, values, radius=0.1, tol=1e-9, max_iter=5000)
     assert_allclose(solution.X.T @ solution.X, np.eye(4), atol=1e-10)
     assert np.all(np.diff(solution.objective) <= 1e-12)
     assert solution.converged
@@ -399,15 +464,15 @@ def test_projections_reproduce_data_in_their_subspace():
 def test_projections_are_projections(rng):
     problem = Problem(noise=0.2)
     data = problem.X + 0.2 * rng.standard_normal(problem.X.shape)
-    by_features = decode_approximate2(problem.X_small, *problem.sides, data=data, n_components=15).low_rank.to_array()
-    factors = factorise(problem.X_small, *problem.sides, n_components=15)
+    by_features = decode_approximate2(problem.X_small, *problem.sides, data=data, n_components=10).low_rank.to_array()
+    factors = factorise(problem.X_small, *problem.sides, n_components=10)
     V = upsample(problem.graphs[1], problem.features.indices, factors.features_and_centre).X
     V = np.linalg.qr(V)[0]
     assert_allclose(by_features @ V @ V.T, by_features, atol=1e-8)
     mean = (data @ V @ V.T).mean(axis=0)
     u, s, vt = np.linalg.svd(data @ V @ V.T - mean, full_matrices=False)
-    assert_allclose(by_features, (u[:, :15] * s[:15]) @ vt[:15] + mean, atol=1e-8)
-    by_samples = decode_approximate3(problem.X_small, *problem.sides, data=data, n_components=15).low_rank.to_array()
+    assert_allclose(by_features, (u[:, :10] * s[:10]) @ vt[:10] + mean, atol=1e-8)
+    by_samples = decode_approximate3(problem.X_small, *problem.sides, data=data, n_components=10).low_rank.to_array()
     U = upsample(problem.graphs[0], problem.samples.indices, factors.samples).X
     U = np.linalg.qr(np.column_stack([np.ones(40), U]))[0]
     assert_allclose(by_samples, U @ U.T @ data, atol=1e-8)

@@ -95,7 +95,7 @@ def test_auto_estimates_where_eigenvectors_do_not_converge(monkeypatch):
     monkeypatch.setattr(spectrum_module, "FACTORISED_UP_TO", 0)
     monkeypatch.setattr(spectrum_module, "LANCZOS_RESTARTS", 1)
     graph = grid_graph((40, 40))
-    with pytest.raises(RuntimeError, match="did not converge; use the estimates"):
+    with pytest.raises(RuntimeError, match="did not converge, as on long chains"):
         local_coherence(graph, 8, method="exact")
     assert local_coherence(graph, 8, random_state=0).sum() == pytest.approx(8)
 
@@ -115,9 +115,10 @@ def test_more_vectors_make_a_better_estimate():
     assert errors[1] < 0.3 * errors[0]
 
 
-def test_estimates_need_every_component_in_the_band():
+@pytest.mark.parametrize("method", ["exact", "estimate"])
+def test_every_component_must_be_in_the_band(method):
     with pytest.raises(ValueError, match="less than the 3 connected components"):
-        local_coherence(disjoint(clique(5), clique(5), clique(5)), 2, method="estimate")
+        local_coherence(disjoint(clique(5), clique(5), clique(5)), 2, method=method)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +129,9 @@ def test_estimates_need_every_component_in_the_band():
         (lambda: optimal_distribution(clique(5), 2, uniform_share=2), "uniform_share must be"),
         (lambda: required_samples(2, 4, 0, 0.1), "delta must lie between"),
         (lambda: required_samples(2, 4, 0.5, 1), "epsilon must lie between"),
+        (lambda: promised_delta(2, 4, 10, 0), "epsilon must lie between"),
+        (lambda: promised_delta(2, 4, 0, 0.1), "n_drawn must be positive"),
+        (lambda: required_samples(2, 0, 0.5, 0.1), "k and nu must be positive"),
         (lambda: draw(clique(5), 2, distribution=np.ones(4)), "must hold 5 finite numbers"),
         (lambda: draw(clique(5), 2, distribution=-np.ones(5)), "finite numbers >= 0"),
         (lambda: draw(clique(5), 2, distribution=np.eye(5)[0]), "only 1 nodes be drawn"),
@@ -188,6 +192,16 @@ def test_importance_weights_make_sums_fair():
     assert np.mean(sums) == pytest.approx(x @ x, abs=5 * np.std(sums) / np.sqrt(4000))
 
 
+def test_weights_stay_fair_where_nodes_were_added():
+    """A big component and thirty pairs, of which a draw of ten misses most: each gets a node on top."""
+    graph = disjoint(clique(100), *[clique(2)] * 30)
+    distribution = np.full(160, 1 / 160)
+    kept = draw(graph, 10, distribution=distribution, random_state=0)
+    assert len(kept) > 20
+    weights = importance_weights(kept, distribution, 10)
+    assert_allclose(160 / len(kept) * weights, 16)  # each stands for 16 nodes, as it would had none been added
+
+
 def test_uniform_distribution_has_weights_one():
     kept = draw(12, 5, distribution=np.full(12, 1 / 12), random_state=0)
     assert_allclose(importance_weights(kept, np.full(12, 1 / 12), 5), 1)
@@ -237,6 +251,8 @@ def test_keeping_everything_is_an_isometry():
     Q = lowest_eigenpairs(chain_graph(30), 5)[1]
     assert isometry(Q, np.arange(30)).delta == pytest.approx(0, abs=1e-12)
     assert empirical_rip(Q, Q, np.arange(30), np.arange(30), random_state=0).delta == pytest.approx(0, abs=1e-12)
+    doubled = empirical_rip(Q, Q, np.arange(30), np.arange(30), weights=(np.full(30, 2.0), None), random_state=0)
+    assert (doubled.lower, doubled.upper) == (pytest.approx(2), pytest.approx(2))
 
 
 def failure_rate(Q, size, delta, n_draws=300, *, distribution=None):

@@ -269,7 +269,7 @@ def test_settings_reach_the_functions_they_are_for(monkeypatch):
         monkeypatch.setattr(module, name, watched)
 
     for module, name in (
-        (two_graphs, "knn_graph"), (pipeline, "choose"), (two_graphs, "reduce_graph"), (pipeline, "solve_frpcag")
+        (two_graphs, "knn_graph"), (two_graphs, "choose"), (two_graphs, "reduce_graph"), (pipeline, "solve_frpcag")
     ):  # fmt: skip
         watch(module, name)
     X = np.random.default_rng(0).standard_normal((60, 20))

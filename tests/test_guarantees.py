@@ -21,7 +21,7 @@ from graphlowrank.guarantees import (
     subspace_matrix_bound,
 )
 from graphlowrank.guarantees.diagnose import energy_share
-from graphlowrank.sampling import draw, isometry, joint_isometry
+from graphlowrank.sampling import draw, isometry, joint_isometry, required_samples
 from helpers import disjoint, random_graph
 
 
@@ -110,18 +110,18 @@ def test_theorem_4_bounds_the_approximate_decoder(seed, noise, gamma, weighted):
     assert norm(found - inside) <= bound.outside + 1e-6
 
 
-@given(seed=st.integers(0, 9999))
+@given(seed=st.integers(0, 9999), weighted=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_theorems_5_and_6_bound_upsampling(seed):
-    c, _ = sides(seed)
+def test_theorems_5_and_6_bound_upsampling(seed, weighted):
+    c, _ = sides(seed, weighted=weighted)
     U = c.basis @ np.random.default_rng(seed).standard_normal((3, 4))
     found = upsample(c.graph, c.keep, U[c.keep], tol=1e-10).X
     inside = c.basis @ (c.basis.T @ found)
-    bound = subspace_bound(norm(U), c.amplify, gap=c.gap)
+    bound = subspace_bound(norm(U), c.amplify, gap=c.gap, max_weight=c.max_weight)
     assert norm(inside - U) <= bound.inside + 1e-7
     assert norm(found - inside) <= bound.outside + 1e-7
     for column in range(4):
-        label = label_bound(norm(U[:, column]), c.amplify, gap=c.gap)
+        label = label_bound(norm(U[:, column]), c.amplify, gap=c.gap, max_weight=c.max_weight)
         assert norm(inside[:, column] - U[:, column]) <= label.inside + 1e-7
         assert norm((found - inside)[:, column]) <= label.outside + 1e-7
 
@@ -148,6 +148,17 @@ def test_bounds_are_the_printed_formulas():
     assert ideal_bound(2.0, 5.0) == 20.0
     assert amplification(100, 25, 0.75) == pytest.approx(4.0)
     assert amplification(100, 25, 1.0) == np.inf
+    blind = np.inf  # no promise, and no promise times nothing is still none
+    assert ideal_bound(0.0, blind) == subspace_bound(1.0, blind, gap=0.0).total == label_bound(1, blind, gap=0).total
+    assert approximate_bound(0, 0, blind, gamma=1, eigenvalue=0, next_eigenvalue=1).inside == np.inf
+    assert alternate_bound(0, 0, blind, gamma=1, gap_samples=0, gap_features=0).inside == np.inf
+    for call in (
+        lambda: amplification(10, 0, 0.1),
+        lambda: alternate_bound(1, 1, 1, gamma=0, gap_samples=0, gap_features=0),
+        lambda: approximate_bound(1, 1, 1, gamma=1, eigenvalue=0, next_eigenvalue=0),
+    ):
+        with pytest.raises(ValueError, match="must be positive"):
+            call()
 
 
 # --- diagnosis -------------------------------------------------------------------------------------------------
@@ -181,15 +192,53 @@ def test_noise_is_not_low_rank_on_any_graph(clusters):
     assert any("not low-rank on it" in sentence for sentence in found.advice)
 
 
-def test_an_outlying_node_is_told_of_and_optimal_sampling_mends_it():
+def test_an_outlying_node_is_told_of_unless_sampling_is_optimal():
     graph = disjoint(random_graph(200, 0.1, spread=0.2), chain_graph(2))
-    found = diagnose(np.random.default_rng(0).standard_normal((202, 4)), k=2, sample_graph=graph, feature_graph=None,
-                     downsampling=(5, 1), random_state=0)  # fmt: skip
-    assert found.features is None
-    assert any("sampling='optimal' needs fewer draws" in sentence for sentence in found.advice)
-    optimal = diagnose(np.random.default_rng(0).standard_normal((202, 4)), k=2, sample_graph=graph, feature_graph=None,
-                       downsampling=(5, 1), sampling="optimal", random_state=0)  # fmt: skip
-    assert optimal.samples.n_required < found.samples.n_required
+    options = {"k": 2, "sample_graph": graph, "feature_graph": None, "downsampling": (5, 1), "random_state": 0}
+    X = np.random.default_rng(0).standard_normal((202, 4))
+    uniform, optimal = diagnose(X, **options), diagnose(X, sampling="optimal", **options)
+    assert uniform.features is None
+    assert any("sampling='optimal' keeps them" in sentence for sentence in uniform.advice)
+    assert not any("sampling='optimal'" in sentence for sentence in optimal.advice)
+    assert "more than all" in str(uniform)
+    # What the optimal draw needs does not depend on how uneven the graph is: Theorem 1 with nu^2 = k / 0.9.
+    assert optimal.samples.n_required == required_samples((2 / 0.9) ** 0.5, 2, 0.5, 0.1, joint=False)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "optimal"])
+def test_amplification_bounds_the_ideal_decoder(sampling):
+    """The largest growth of any error by the ideal decoder is the norm of a matrix; the diagnosis is not below it."""
+    graph = random_graph(40, 0.2, seed=3, spread=1.0)
+    model = CompressivePCA(
+        3, sample_graph=graph, feature_graph=None, downsampling=(3, 1), sampling=sampling, random_state=1
+    ).fit(np.random.default_rng(0).standard_normal((40, 5)))
+    basis = lowest_eigenpairs(graph, 3)[1]
+    side = Side(graph, model.sample_indices_, model.sample_weights_)
+    decoder = fit_bandlimited(side, np.eye(len(model.sample_indices_)), basis=basis).X
+    found = diagnose(model)
+    assert norm(decoder, 2) <= found.amplification * (1 + 1e-9)
+    assert found.amplification <= 6 * norm(decoder, 2)
+
+
+def test_every_component_is_looked_at():
+    rng = np.random.default_rng(0)
+    y = np.arange(240) % 12
+    X = 20 * np.eye(12)[y] @ rng.standard_normal((12, 30)) + 0.01 * rng.standard_normal((240, 30))
+    model = CompressivePCA(2, downsampling=(2, 1), random_state=0).fit(X)
+    found = diagnose(model, X)
+    assert model.sample_graph_.n_components == found.samples.k == 12
+    assert found.samples.gap == pytest.approx(0, abs=1e-9)
+    assert found.samples.energy > 0.99
+
+
+def test_advice_fits_the_model(blobs):
+    noise = np.random.default_rng(0).standard_normal((150, 12))
+    matrix = diagnose(noise, k=5, downsampling=(3, 1), random_state=0)
+    labels = diagnose(CompressiveClustering(5, downsampling=(3, 1), random_state=0).fit(noise), noise)
+    assert any("decoder_options" in sentence for sentence in matrix.advice)
+    assert not any("decoder" in sentence for sentence in labels.advice)
+    two = diagnose(noise[:, :2], k=5, downsampling=(3, 1), random_state=0)
+    assert not any("raise k" in sentence and "feature" in sentence for sentence in two.advice)
 
 
 def test_a_draw_that_sees_nothing_is_told_of():
@@ -224,13 +273,23 @@ def test_the_printed_table_is_aligned(clusters):
 
 
 def test_bad_requests_are_named(clusters):
-    with pytest.raises(ValueError, match="not fitted"):
+    with pytest.raises(ValueError, match="fit the model first"):
         diagnose(CompressivePCA(3))
+    for k in (0, -1, 2.5, "a", True):
+        with pytest.raises(ValueError, match="k must be a positive whole number"):
+            diagnose(clusters.X, k=k)
+    with pytest.raises(ValueError, match="neither side has a graph"):
+        diagnose(clusters.X, sample_graph=None, feature_graph=None)
+    with pytest.raises(ValueError, match="leaves no way to decode the samples"):
+        diagnose(clusters.X, sample_graph=None, downsampling=(10, 1))
     model = CompressivePCA(3, random_state=0, **given_graphs(clusters)).fit(clusters.X)
     with pytest.raises(ValueError, match="has its own options; got downsampling"):
         diagnose(model, downsampling=(2, 2))
     with pytest.raises(ValueError, match="data has 4 features"):
         diagnose(model, clusters.X[:, :4])
+    with pytest.raises(ValueError, match="data has 100 samples"):
+        diagnose(model, clusters.X[:100])
+    assert diagnose(clusters.X, n_components=3, **given_graphs(clusters)).samples.k == 3
     with pytest.raises(ValueError, match="NaN"):
         diagnose(np.full((20, 3), np.nan))
 

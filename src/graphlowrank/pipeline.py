@@ -18,7 +18,6 @@ from ._progress import Progress
 from .decoders import DECODERS, Decoded, Labels, Side, decode_labels
 from .graphs.laplacian import LaplacianKind
 from .models import solve_frpcag
-from .sampling import choose
 from .settings import Settings
 from .solution import Solution
 from .standardise import Block, StandardisedData, sampled_block
@@ -53,15 +52,8 @@ def compress(
     with progress.stage("sampling"):
         n_rows, n_columns = settings.kept(*X.shape)
         given_rows, given_columns = settings.given_indices()
-        smooth = settings.optimal_for(rank)
-        rows = choose(
-            given_rows, n_rows, between_samples.graph_or_size,
-            optimal_for=smooth, random_state=rng, name="sample_indices",
-        )  # fmt: skip
-        columns = choose(
-            given_columns, n_columns, between_features.graph_or_size,
-            optimal_for=smooth, random_state=rng, name="feature_indices",
-        )  # fmt: skip
+        rows = between_samples.drawn(given_rows, n_rows, settings, rank, rng, "sample_indices")
+        columns = between_features.drawn(given_columns, n_columns, settings, rank, rng, "feature_indices")
         block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=rows.weights)
 
     with progress.stage("reduction"):
@@ -86,8 +78,7 @@ def compress(
             size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
             callback=update,
         ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
-    samples = Side(between_samples.graph, rows.indices, rows.weights)
-    return Compressed(samples, Side(between_features.graph, columns.indices, columns.weights), block, solution)
+    return Compressed(rows, columns, block, solution)
 
 
 def recover(

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ._backend import Array
+from .decoders import Side
 from .graphs import Graph, as_graph, knn_graph
 from .reduction import reduce_graph
-from .sampling import draw
+from .sampling import choose, draw
 from .settings import Settings
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
@@ -34,10 +35,13 @@ class SideGraph:
     points: Array
     n_neighbors: int
 
-    @property
-    def graph_or_size(self) -> Graph | int:
-        """The graph, or the number of nodes where there is none."""
-        return self.graph or len(self.points)
+    def drawn(
+        self, given: Any, size: int, settings: Settings, rank: int | None, rng: np.random.RandomState, name: str
+    ) -> Side:
+        """Keep the ``given`` nodes, or draw ``size`` of them; ``rank`` guides optimal sampling."""
+        nodes = self.graph or len(self.points)
+        kept = choose(given, size, nodes, optimal_for=settings.optimal_for(rank), random_state=rng, name=name)
+        return Side(self.graph, kept.indices, kept.weights)
 
     def reduced(self, keep: Array, settings: Settings, rng: np.random.RandomState) -> Graph | None:
         """Graph on the kept points."""

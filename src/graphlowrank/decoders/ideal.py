@@ -8,7 +8,8 @@ import numpy as np
 
 from .._backend import Array
 from ..graphs import lowest_eigenpairs
-from ..sampling import isometry
+from ..graphs.spectrum import smooth_signals
+from ..sampling import check_reach
 from ..solution import Solution
 from .factors import Decoded, factorise, multiply
 from .side import Side
@@ -42,34 +43,33 @@ def decode_ideal(
     n_components
         Factors of X_small to keep; None asks the rank rule.
     k_samples, k_features
-        Eigenvectors on each side; None takes the number of factors and one for their centre, less where the draw hardly
-        sees the last of them.
+        Eigenvectors on each side. None takes the number of factors and one for their centre, at least one for each
+        connected component, and leaves out what the kept nodes hardly see of them: it would be fitted to noise.
     sample_basis, feature_basis
         Q_k (n_samples, k) and P_k (n_features, k) where they are known; None computes them.
     """
     factors = factorise(X_small, samples, features, n_components)
     rank = factors.samples.shape[1] + 1
     return multiply(
-        fit_bandlimited(samples, factors.samples, basis=_basis(samples, sample_basis, k_samples, rank)),
-        fit_bandlimited(features, factors.features_and_centre, basis=_basis(features, feature_basis, k_features, rank)),
+        _fit(samples, factors.samples, sample_basis, k_samples, rank),
+        _fit(features, factors.features_and_centre, feature_basis, k_features, rank),
     )
 
 
-def _basis(side: Side, given: Array | None, k: int | None, rank: int) -> Array | None:
-    """Eigenvectors to fit on: the given ones, the first k, or up to ``rank`` as far as the kept nodes see them."""
-    if given is not None or side.graph is None:
-        return given
-    n_kept = len(side.indices)
-    if k is not None:
-        return lowest_eigenpairs(side.graph, k)[1]
-    basis = lowest_eigenpairs(side.graph, min(rank, n_kept))[1]
-    # A vector that sits on a few nodes which were not drawn would be fitted to the noise of the others.
-    while basis.shape[1] > 1 and isometry(basis, side.indices, side.weights).lower < HARDLY_SEEN:
-        basis = basis[:, :-1]
-    return basis
+def _fit(side: Side, values: Array, basis: Array | None, k: int | None, rank: int) -> Solution:
+    """Fit on the given eigenvectors, on the first k, or on about ``rank`` as far as the kept nodes see them."""
+    if side.graph is None:
+        return fit_bandlimited(side, values, basis=basis)
+    check_reach(side.graph, side.indices)
+    least_seen = 0.0
+    if basis is None:
+        if k is None:
+            k, least_seen = min(smooth_signals(side.graph, rank), len(side.indices)), HARDLY_SEEN
+        basis = lowest_eigenpairs(side.graph, k)[1]
+    return fit_bandlimited(side, values, basis=basis, least_seen=least_seen)
 
 
-def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Solution:
+def fit_bandlimited(side: Side, values: Array, *, basis: Array | None, least_seen: float = 0.0) -> Solution:
     """``Q_k argmin_C sum_i w_i ||(Q_k C)_i - values_i||^2``: signals in the first k eigenvectors closest to the values.
 
     Parameters
@@ -80,20 +80,26 @@ def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Soluti
         (m, c) signals on the kept nodes.
     basis
         (n_nodes, k) the eigenvectors; None where everything was kept and there is nothing to fit.
+    least_seen
+        Signals in the span that have less than this share of their fair energy on the kept nodes are left out.
     """
     if basis is None:
         return side.unchanged(values)
-    if side.graph is not None and len(basis) != side.graph.n_nodes:
-        raise ValueError(f"the basis has {len(basis)} rows, but the graph {side.graph.n_nodes} nodes.")
-    if basis.shape[1] > len(side.indices):
-        raise ValueError(f"{len(side.indices)} kept nodes cannot determine {basis.shape[1]} coefficients.")
-    root = side.root_weights()[:, None]
-    coefficients, _, _, singular = np.linalg.lstsq(root * basis[side.indices], root * values.astype(np.float64))
-    if singular[-1] <= NEARLY_SINGULAR * singular[0]:
+    basis = np.asarray(basis)
+    n_nodes, n_kept = len(basis), len(side.indices)
+    if side.graph is not None and n_nodes != side.graph.n_nodes:
+        raise ValueError(f"the basis has {n_nodes} rows, but the graph {side.graph.n_nodes} nodes.")
+    if basis.shape[1] > n_kept:
+        raise ValueError(f"{n_kept} kept nodes cannot determine {basis.shape[1]} coefficients.")
+    root = side.root_weights()[:, None] * np.sqrt(n_nodes / n_kept)
+    # The squares of these singular values are the shares of energy that signals keep: the isometry of the draw.
+    left, shares, right = np.linalg.svd(root * basis[side.indices], full_matrices=False)
+    if least_seen == 0 and shares[-1] <= NEARLY_SINGULAR * shares[0]:
         warnings.warn(
-            f"the {len(side.indices)} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or "
-            "lower k.",
+            f"the {n_kept} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or lower k.",
             RuntimeWarning,
             stacklevel=3,
         )
-    return Solution((basis @ coefficients).astype(values.dtype), 0, converged=True, residual=0.0)
+    seen = (shares**2 >= least_seen) & (shares > NEARLY_SINGULAR * shares[0])
+    coefficients = (left[:, seen].T @ (root * values.astype(np.float64))) / shares[seen, None]
+    return Solution((basis @ (right[seen].T @ coefficients)).astype(values.dtype), 0, converged=True, residual=0.0)

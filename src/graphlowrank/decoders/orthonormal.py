@@ -25,9 +25,10 @@ def decode_orthonormal(
     tol: float = 1e-3,
     max_iter: int = 500,
 ) -> Decoded:
-    """``min tr(U^T L U)  s.t.  U^T U = I, ||M U - U_small|| <= radius ||U_small||`` on each side; ``X = U S V^T``.
+    """``min tr(U^T L U) + coupling dist(M U, ball around U_small)^2  s.t.  U^T U = I`` on each side; ``X = U S V^T``.
 
-    The singular values S are those of X_small times ``sqrt(n p / (m_samples m_features))``.
+    The appendix asks that M U lies in the ball; here leaving it has a price, see :func:`fit_orthonormal`. The singular
+    values S are those of X_small times ``sqrt(n p / (m_samples m_features))``.
 
     Parameters
     ----------
@@ -100,15 +101,14 @@ def fit_orthonormal(
     assert graph is not None
     L = graph.unit_laplacian().astype(np.float64)
     upper = largest_eigenvalue(L)
-    root = side.root_weights()[:, None]
     target = np.sqrt(len(keep) / graph.n_nodes) * values.astype(np.float64)
-    allowed = radius * norm(root * target)
+    allowed = radius * norm(target)
     U = polar(upsample(graph, keep, target).X)
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
         Z = U.copy()
-        Z[keep] = target + _onto_ball(U[keep] - target, allowed, root)
+        Z[keep] = target + _onto_ball(U[keep] - target, allowed)
         smooth = L @ U
         history.append(float(np.sum(U * smooth) + coupling * np.sum((U - Z) ** 2)))
         U = polar(upper * U - smooth + coupling * Z)
@@ -125,7 +125,7 @@ def polar(X: Array) -> Array:
     return left @ right
 
 
-def _onto_ball(difference: Array, radius: float, root: Array) -> Array:
-    """Shrink ``difference`` to weighted norm at most ``radius``."""
-    size = norm(root * difference)
+def _onto_ball(difference: Array, radius: float) -> Array:
+    """Shrink ``difference`` to norm at most ``radius``."""
+    size = norm(difference)
     return difference if size <= radius else difference * (radius / size)

@@ -49,8 +49,7 @@ class Penalty:
     @classmethod
     def of(cls, graph: Graph, g: Filter, dtype: Any = np.float64) -> Penalty:
         """Penalty of a graph, with ``g`` checked."""
-        if not (callable(g) or (isinstance(g, (int, np.integer)) and g >= 1)):
-            raise ValueError(f"filter must be a whole number >= 1 or a function of the eigenvalue, got {g!r}.")
+        check_filter(g)
         return cls(graph.unit_laplacian().astype(dtype), g)
 
     def __matmul__(self, X: Array) -> Array:
@@ -88,8 +87,21 @@ class Penalty:
     def diagonal(self) -> Array:
         """Rough diagonal, as a preconditioner needs it."""
         degrees = self.L.diagonal()
-        size = self.g(degrees) if callable(self.g) else degrees ** float(self.g)
-        return np.asarray(size)
+        if not callable(self.g):
+            return np.asarray(degrees ** float(self.g))
+        size = np.asarray(self.g(degrees))
+        return np.maximum(size, 1e-3 * size.max() or 1.0)  # a filter may be 0 at a node's degree
+
+
+def check_filter(g: Any) -> None:
+    """Raise unless ``g`` is a power or a function that maps eigenvalues to numbers >= 0."""
+    if not callable(g):
+        if isinstance(g, bool) or not (isinstance(g, (int, np.integer)) and g >= 1):
+            raise ValueError(f"filter must be a whole number >= 1 or a function of the eigenvalue, got {g!r}.")
+        return
+    tried = np.asarray(g(np.linspace(0.0, 2.0, 5)))
+    if tried.shape != (5,) or not np.all(np.isfinite(tried)) or np.any(tried < 0):
+        raise ValueError("filter must map an array of eigenvalues to an array of finite numbers >= 0.")
 
 
 def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, max_iter: int = 5000) -> Solution:
@@ -113,6 +125,7 @@ def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, m
     """
     if gamma < 0:
         raise ValueError(f"gamma must be >= 0, got {gamma}.")
+    check_filter(filter)
     if side.graph is None or (gamma == 0 and side.complete):
         return side.unchanged(values)
     if gamma == 0 and filter == 1:

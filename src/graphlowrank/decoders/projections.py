@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..linalg.svd import orthonormal_product
+from ..linalg.svd import orthonormal_basis, orthonormal_product
 from ..solution import Solution
 from .factors import Decoded, factorise
 from .low_rank_matrix import LowRankMatrix
@@ -44,7 +44,8 @@ def decode_approximate2(
     """
     factors = factorise(X_small, samples, features, n_components)
     spread = fit_smooth(features, factors.features_and_centre, gamma=0.0, filter=filter)
-    basis = np.linalg.qr(spread.X)[0]
+    strengths = np.append(np.linalg.norm(factors.samples, axis=0), len(X_small) ** 0.5).astype(X_small.dtype)
+    basis = orthonormal_basis(spread.X * strengths)
     return _around_mean(data @ basis, basis, factors.samples.shape[1], spread)
 
 
@@ -69,7 +70,9 @@ def decode_approximate3(
     """
     factors = factorise(X_small, samples, features, n_components)
     spread = fit_smooth(samples, factors.samples, gamma=0.0, filter=filter)
-    basis = np.linalg.qr(np.column_stack([np.ones(len(spread.X), dtype=spread.X.dtype), spread.X]))[0]
+    strength = np.linalg.norm(spread.X) or 1.0  # as strong as the rest, so that the constant is never cut
+    constant = np.full(len(spread.X), strength / len(spread.X) ** 0.5, dtype=spread.X.dtype)
+    basis = orthonormal_basis(np.column_stack([constant, spread.X]))
     return _around_mean(basis, (basis.T @ data).T, factors.samples.shape[1], spread)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._backend import Array
@@ -89,21 +91,25 @@ def _decode(
     scores = fit_smooth(samples, factors.samples, gamma=gammas[0], filter=g)
     directions = fit_smooth(features, factors.features_and_centre, gamma=gammas[1], filter=g)
     if delta is not None:
-        scores = _rescaled(samples, factors.samples, scores, delta)
-        directions = _rescaled(features, factors.features, directions, 0.0)
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta must be in [0, 1), got {delta}.")
+        scores, directions = (
+            _rescaled(samples, factors.samples, scores),
+            _rescaled(features, factors.features, directions),
+        )
+        if not (samples.complete and features.complete):
+            scores = replace(scores, X=scores.X / scores.X.dtype.type(np.sqrt(1 - delta)))
     return multiply(scores, directions)
 
 
-def _rescaled(side: Side, small: Array, spread: Solution, delta: float) -> Solution:
-    """Give columns the norm that the restricted isometry gives them: ``sqrt(n / (m (1 - delta)))`` of the small one."""
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must be in [0, 1), got {delta}.")
+def _rescaled(side: Side, small: Array, spread: Solution) -> Solution:
+    """Give columns the norm that the restricted isometry gives them: ``sqrt(n / m)`` times that of the small ones."""
     if side.complete:
         return spread
     k = small.shape[1]
     wanted = np.linalg.norm(side.root_weights()[:, None] * small, axis=0)
-    wanted = wanted * np.sqrt(len(spread.X) / (len(side.indices) * (1 - delta)))
+    wanted = wanted * np.sqrt(len(spread.X) / len(side.indices))
     found = np.linalg.norm(spread.X[:, :k], axis=0)
     X = spread.X.copy()
     X[:, :k] *= np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
-    return Solution(X, spread.n_iter, spread.converged, spread.residual)
+    return replace(spread, X=X)

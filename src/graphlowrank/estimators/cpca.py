@@ -77,8 +77,10 @@ class CompressivePCA(LowRankTransformer):
         The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
     offset_, scale_
         Centre of each feature and unit of the data.
-    n_components_, n_iter_, converged_, decoder_n_iter_, sample_graph_, feature_graph_, stage_seconds_
-        What was chosen, done and used.
+    n_components_, n_iter_, converged_, decoder_n_iter_, decoder_converged_
+        What was chosen and done.
+    sample_graph_, feature_graph_, stage_seconds_
+        What was used.
     sample_indices_, feature_indices_, sample_weights_, feature_weights_
         What was kept, and its importance weights (None for a uniform draw).
 
@@ -158,6 +160,7 @@ class CompressivePCA(LowRankTransformer):
         low_rank = decoded.low_rank
         self.low_rank_ = low_rank
         self.decoder_n_iter_ = decoded.n_iter
+        self.decoder_converged_ = decoded.converged
         self.components_ = low_rank.right.T
         self.singular_values_ = low_rank.singular_values
         self.n_components_ = low_rank.rank

@@ -24,6 +24,11 @@ LANCZOS_RESTARTS = 150  # a neighbour graph of a million nodes takes about 50
 SHARPNESS = 6.0  # an eigenvalue is resolved when it is this many edge widths of the filter away from 0
 
 
+def smooth_signals(graph: Graph, rank: int) -> int:
+    """Eigenvectors to look at for ``rank`` signals: at least one for each connected component, or some go unseen."""
+    return min(max(rank, graph.n_components), graph.n_nodes)
+
+
 class NotConvergedError(RuntimeError):
     """Eigenvectors could not be computed."""
 
@@ -104,8 +109,8 @@ def _lanczos(L: sp.csr_array, known: Any, k: int, upper: float) -> tuple[Array, 
         values, vectors = eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=LANCZOS_RESTARTS)
     except ArpackNoConvergence as error:
         raise NotConvergedError(
-            f"{k} eigenvectors of a graph with {n} nodes did not converge; use the estimates of "
-            "graphlowrank.graphs.estimate_spectrum instead."
+            f"{k} eigenvectors of a graph with {n} nodes did not converge, as on long chains and large grids; "
+            "graphs.estimate_spectrum and sampling.local_coherence give estimates, and only decoder='ideal' needs them."
         ) from error
     return _ascending(values, vectors, k)
 

@@ -7,7 +7,7 @@ that for a given draw. Eigenvalues and gammas must be of the same Laplacian; rat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot, sqrt
+from math import hypot, inf, sqrt
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,14 @@ def amplification(n: int, n_kept: int, delta: float) -> float:
     For a matrix multiply the numbers of both sides: ``amplification(n * p, rho_c * rho_r, delta)``. Where delta is 1 or
     more there is no bound, and the answer is infinite.
     """
-    return sqrt(n / (n_kept * (1 - delta))) if delta < 1 else float("inf")
+    _check_positive(n=n, n_kept=n_kept)
+    return sqrt(n / (n_kept * (1 - delta))) if delta < 1 else inf
+
+
+def _check_positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not value > 0:
+            raise ValueError(f"{name} must be positive, got {value}.")
 
 
 def ideal_bound(noise: float, amplify: float) -> float:
@@ -54,7 +61,7 @@ def ideal_bound(noise: float, amplify: float) -> float:
     -----
     Least squares projects E, so half of the printed bound holds too.
     """
-    return 2 * amplify * noise
+    return 2 * amplify * noise if amplify < inf else inf
 
 
 def alternate_bound(
@@ -90,10 +97,11 @@ def alternate_bound(
     The printed proof takes ``||X* Qbar|| = ||Pbar^T X*|| = ||E*||``, which need not hold. The constants do: X* is the
     minimum of a quadratic F, so ``F(X) = F(X*) + <X* - X, A (X* - X)>``, and the smoothness of E* enters twice.
     """
+    _check_positive(gamma=gamma)
     gaps = sqrt(gap_samples + gap_features)
     outside = noise / sqrt(2 * gamma) + gaps * signal / sqrt(2)
     inside = amplify * (2 * noise + sqrt(gamma) * gaps * signal + sqrt(max_weight) * outside)
-    return Bound(inside, outside)
+    return Bound(inside if amplify < inf else inf, outside)
 
 
 def approximate_bound(
@@ -124,9 +132,10 @@ def approximate_bound(
     max_weight
         Largest importance weight.
     """
+    _check_positive(gamma=gamma, next_eigenvalue=next_eigenvalue)
     outside = noise / sqrt(gamma * next_eigenvalue) + sqrt(eigenvalue / next_eigenvalue) * signal
     inside = amplify * (2 * noise + sqrt(gamma * eigenvalue) * signal + sqrt(max_weight) * outside)
-    return Bound(sqrt(2) * inside, sqrt(2) * outside)
+    return Bound(sqrt(2) * inside if amplify < inf else inf, sqrt(2) * outside)
 
 
 def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: float = 1.0) -> Bound:
@@ -145,7 +154,7 @@ def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: flo
     max_weight
         Largest importance weight.
     """
-    return Bound(sqrt(2 * gap * max_weight) * amplify * signal, sqrt(gap) * signal)
+    return Bound(sqrt(2 * gap * max_weight) * amplify * signal if amplify < inf else inf, sqrt(gap) * signal)
 
 
 def label_bound(signal: float, amplify: float, *, gap: float, max_weight: float = 1.0) -> Bound:
@@ -153,7 +162,7 @@ def label_bound(signal: float, amplify: float, *, gap: float, max_weight: float 
 
     ``inside = amplify sqrt(gap) ||c||``; parameters as in :func:`subspace_bound`.
     """
-    return Bound(sqrt(gap * max_weight) * amplify * signal, sqrt(gap) * signal)
+    return Bound(sqrt(gap * max_weight) * amplify * signal if amplify < inf else inf, sqrt(gap) * signal)
 
 
 def subspace_matrix_bound(samples: Bound, features: Bound) -> float:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
+from .._threads import limit_threads
 from ..decoders import Side
-from ..graphs import Graph, lowest_eigenpairs
-from ..sampling import choose, isometry, joint_isometry, required_samples
+from ..graphs import lowest_eigenpairs
+from ..graphs.spectrum import smooth_signals
+from ..sampling import isometry, joint_isometry, required_samples
+from ..sampling.choose import UNIFORM_SHARE
 from ..sampling.isometry import Isometry
 from ..settings import AUTO_RANK, Settings
 from ..two_graphs import feature_side, sample_side
 from .advice import ASKED_FOR, advise
-from .bounds import amplification, subspace_bound, subspace_matrix_bound
+from .bounds import Bound, amplification, subspace_bound, subspace_matrix_bound
 
 FAILING = 0.1  # chance that a draw of the required size is worse than asked for
 
@@ -37,8 +42,8 @@ class SideDiagnosis:
         lambda_k and lambda_k+1 of the combinatorial Laplacian over its mean diagonal.
     coherence
         (n_nodes,) local coherence: the largest share of its energy that a k-smooth signal can have on a node.
-    n_drawn
-        Nodes drawn.
+    n_drawn, optimal
+        Nodes drawn, and whether by the optimal distribution.
     n_required
         Draws that guarantee decoding of one-sided signals and labels at distortion 1/2 (one-graph bound).
     n_required_joint
@@ -57,6 +62,7 @@ class SideDiagnosis:
     next_eigenvalue: float
     coherence: Array
     n_drawn: int
+    optimal: bool
     n_required: int
     n_required_joint: int
     isometry: Isometry
@@ -78,7 +84,7 @@ class SideDiagnosis:
         return self.n_drawn == self.n_nodes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
     """Answer of :func:`diagnose`; print it.
 
@@ -89,7 +95,8 @@ class Diagnosis:
     isometry
         Range of distortion of this draw over all matrices that are low-rank on the two graphs.
     amplification
-        How many times the error of the compressed matrix may weigh in the full one (Theorem 2, without its factor 2).
+        How many times the error of the compressed matrix may weigh in the full one by the ideal decoder (Theorem 2,
+        without its factor 2, which is not needed). Other decoders smooth errors, or amplify them more.
     bound
         Relative error that subspace upsampling may add by itself to a matrix that is exactly low-rank on the graphs.
     advice
@@ -102,6 +109,9 @@ class Diagnosis:
     amplification: float
     bound: float
     advice: list[str]
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         sides = [side for side in (self.samples, self.features) if side is not None]
@@ -120,7 +130,8 @@ class Diagnosis:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines += [
             "",
-            f"Errors of the compressed matrix may grow {self.amplification:.1f} times. {_bound(self.bound)}",
+            f"The ideal decoder lets errors of the compressed matrix grow at most {self.amplification:.1f} times. "
+            f"{_bound(self.bound)}",
             *(f"- {sentence}" for sentence in self.advice),
         ]
         return "\n".join(lines)
@@ -139,7 +150,8 @@ def diagnose(
     data
         The data that the model was fitted on, to learn how much of their energy is on the graphs.
     k
-        Smooth signals on each side; None takes the model's rank or clusters, or 10.
+        Smooth signals on each side; None takes the model's rank or clusters, or 10. At least one is taken for each
+        connected component.
     random_state
         Seed of the draw where data are given.
     **options
@@ -153,56 +165,65 @@ def diagnose(
     >>> print(f"{found.samples.gap:.3f} {found.samples.energy:.3f}")
     0.000 1.000
     """
+    if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or k < 1):
+        raise ValueError(f"k must be a positive whole number; got {k!r}.")
+    k = k or options.pop("n_components", None) or _rank(model_or_data)
     samples, features, data = _sides(model_or_data, data, k, random_state, options)
-    k = k or _rank(model_or_data)
+    if samples.graph is None and features.graph is None:
+        raise ValueError("neither side has a graph: there is nothing to diagnose.")
     around_mean = None if data is None else data - data.mean(axis=0)
     found = (
         _diagnose_side("samples", samples, k, around_mean),
         _diagnose_side("features", features, k, None if around_mean is None else around_mean.T),
     )
-    whole = Isometry(1.0, 1.0)
-    joint = joint_isometry(*(whole if side is None else side.isometry for side in found))
-    n_all = np.prod([1 if side is None else side.n_nodes for side in found])
-    n_kept = np.prod([1 if side is None else side.n_drawn for side in found])
-    bounds = [_side_bound(side, given) for side, given in zip(found, (samples, features), strict=True)]
+    joint = joint_isometry(*(Isometry(1.0, 1.0) if side is None else side.isometry for side in found))
+    present = [side for side in found if side is not None]
+    growth = amplification(
+        prod(side.n_nodes for side in present), prod(side.n_drawn for side in present), joint.delta_below
+    )
     return Diagnosis(
         *found,
         isometry=joint,
-        amplification=amplification(int(n_all), int(n_kept), joint.delta_below),
-        bound=subspace_matrix_bound(*bounds),
-        advice=advise(*found),
+        amplification=growth * prod(_max_weight(side) ** 0.5 for side in (samples, features)),
+        bound=subspace_matrix_bound(_side_bound(found[0], samples), _side_bound(found[1], features)),
+        advice=advise(*found, matrix=not hasattr(model_or_data, "labels_")),
     )
 
 
 def _sides(
-    model_or_data: Any, data: Any, k: int | None, random_state: Any, options: dict[str, Any]
+    model_or_data: Any, data: Any, k: int, random_state: Any, options: dict[str, Any]
 ) -> tuple[Side, Side, Array | None]:
     """Graphs and draws of both sides, and the data where they are known."""
     if hasattr(model_or_data, "sample_indices_"):
         if options:
             raise ValueError(f"a fitted model has its own options; got {', '.join(options)}.")
-        model = model_or_data
-        data = None if data is None else check_array(data, dtype=[np.float64, np.float32])
-        if data is not None and data.shape[1] != model.n_features_in_:
-            raise ValueError(f"data has {data.shape[1]} features, but the model was fitted on {model.n_features_in_}.")
-        return (
-            Side(model.sample_graph_, model.sample_indices_, model.sample_weights_),
-            Side(model.feature_graph_, model.feature_indices_, model.feature_weights_),
-            data,
-        )
+        return _sides_of_model(model_or_data, data)
     if hasattr(model_or_data, "fit"):
-        raise ValueError("the model is not fitted; call its fit first.")
+        raise ValueError("diagnose takes data, or a fitted estimator of graphlowrank; fit the model first.")
     X = check_array(model_or_data, dtype=[np.float64, np.float32], ensure_min_samples=2)
     settings = Settings(**options)
+    settings.check_decodable(*X.shape, features=True)
     rng = check_random_state(random_state)
-    sizes = settings.kept(*X.shape)
-    given = settings.given_indices()
-    sides = []
-    for build, size, indices in zip((sample_side, feature_side), sizes, given, strict=True):
-        side = build(X, settings, rng)
-        kept = choose(indices, size, side.graph_or_size, optimal_for=settings.optimal_for(k), random_state=rng)
-        sides.append(Side(side.graph, kept.indices, kept.weights))
-    return sides[0], sides[1], X
+    kept, given = settings.kept(*X.shape), settings.given_indices()
+    with limit_threads(settings.n_jobs):
+        between = sample_side(X, settings, rng), feature_side(X, settings, rng)
+        samples = between[0].drawn(given[0], kept[0], settings, k, rng, "sample_indices")
+        features = between[1].drawn(given[1], kept[1], settings, k, rng, "feature_indices")
+    return samples, features, X
+
+
+def _sides_of_model(model: Any, data: Any) -> tuple[Side, Side, Array | None]:
+    """Graphs and draws that a fitted model used, and the data, checked against it."""
+    samples = Side(model.sample_graph_, model.sample_indices_, model.sample_weights_)
+    features = Side(model.feature_graph_, model.feature_indices_, model.feature_weights_)
+    if data is None:
+        return samples, features, None
+    data = check_array(data, dtype=[np.float64, np.float32])
+    if data.shape[1] != model.n_features_in_:
+        raise ValueError(f"data has {data.shape[1]} features, but the model was fitted on {model.n_features_in_}.")
+    if samples.graph is not None and len(data) != samples.graph.n_nodes:
+        raise ValueError(f"data has {len(data)} samples, but the model was fitted on {samples.graph.n_nodes}.")
+    return samples, features, data
 
 
 def _rank(model: Any) -> int:
@@ -215,13 +236,14 @@ def _diagnose_side(name: str, side: Side, k: int, points: Array | None) -> SideD
     graph = side.graph
     if graph is None:
         return None
-    k = min(k, graph.n_nodes - 1)
-    values, basis = lowest_eigenpairs(_unit_graph(graph), k + 1)
-    basis = basis[:, :k]
+    optimal = side.weights is not None
+    k = min(smooth_signals(graph, k), graph.n_nodes - 1)
+    values, basis = lowest_eigenpairs(graph, k + 1)
+    values, basis = values / (float(graph.degrees.mean(dtype=np.float64)) or 1.0), basis[:, :k]
     coherence = np.einsum("ij,ij->i", basis, basis)
-    nu = float(np.sqrt(graph.n_nodes * coherence.max()))
-    if side.weights is not None:
-        nu = k**0.5  # by the optimal distribution, every node is as good as any other
+    # By the optimal distribution every node is as good as any other, but for the uniform share mixed in.
+    hardness = k / (1 - UNIFORM_SHARE) if optimal else graph.n_nodes * coherence.max()
+    required = [required_samples(hardness**0.5, k, ASKED_FOR, FAILING, joint=joint) for joint in (False, True)]
     return SideDiagnosis(
         name=name,
         n_nodes=graph.n_nodes,
@@ -231,18 +253,16 @@ def _diagnose_side(name: str, side: Side, k: int, points: Array | None) -> SideD
         next_eigenvalue=float(values[k]),
         coherence=coherence,
         n_drawn=len(side.indices),
-        n_required=required_samples(nu, k, ASKED_FOR, FAILING, joint=False),
-        n_required_joint=required_samples(nu, k, ASKED_FOR, FAILING),
+        optimal=optimal,
+        n_required=required[0],
+        n_required_joint=required[1],
         isometry=isometry(basis, side.indices, side.weights),
         energy=None if points is None else energy_share(basis, points),
     )
 
 
-def _unit_graph(graph: Graph) -> Graph:
-    """Scale a graph to mean degree 1, in double precision: the scale in which gammas are given."""
-    weights = graph.weights.astype(np.float64)
-    mean = float(graph.degrees.mean(dtype=np.float64))
-    return Graph(weights / mean if mean > 0 else weights)
+def _max_weight(side: Side) -> float:
+    return 1.0 if side.weights is None else float(side.weights.max())
 
 
 def energy_share(basis: Array, points: Array) -> float:
@@ -251,13 +271,12 @@ def energy_share(basis: Array, points: Array) -> float:
     return float(np.sum((basis.T @ points) ** 2)) / energy if energy > 0 else 1.0
 
 
-def _side_bound(found: SideDiagnosis | None, side: Side) -> Any:
+def _side_bound(found: SideDiagnosis | None, side: Side) -> Bound:
     """Bound of Theorem 5 for a signal of unit norm; zero where nothing is decoded."""
     if found is None or found.complete:
         return subspace_bound(0.0, 1.0, gap=0.0)
-    max_weight = 1.0 if side.weights is None else float(side.weights.max())
     amplify = amplification(found.n_nodes, found.n_drawn, found.isometry.delta_below)
-    return subspace_bound(1.0, amplify, gap=found.gap, max_weight=max_weight)
+    return subspace_bound(1.0, amplify, gap=found.gap, max_weight=_max_weight(side))
 
 
 def _share(value: float | None) -> str:
@@ -269,7 +288,9 @@ def _coherence(side: SideDiagnosis) -> str:
 
 
 def _required(side: SideDiagnosis) -> str:
-    return "all kept" if side.complete else f"{side.n_required}, {side.n_required_joint}"
+    if side.complete:
+        return "all kept"
+    return ", ".join(str(n) if n <= side.n_nodes else "more than all" for n in (side.n_required, side.n_required_joint))
 
 
 def _bound(value: float) -> str:

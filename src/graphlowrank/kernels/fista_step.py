@@ -46,20 +46,10 @@ def fused_step(
             row = Z[indices[entry]]
             for j in range(row.shape[0]):
                 z_next[j] += weight * row[j]
+        _shrink(z, z_next, y, column_weights, step_, step_ * row_weights[i], loss, delta_, one)
         moved, size = 0.0 * one, 0.0 * one
-        row_step = step_ * row_weights[i]
         for j in range(z.shape[0]):
-            residual = z[j] - step_ * z_next[j] - y[j]
-            threshold = row_step * column_weights[j]
-            soft = residual - min(max(residual, -threshold), threshold)
-            if loss == 0:
-                residual = soft
-            elif loss == 1:
-                residual = residual / (one + 2 * threshold)
-            else:
-                inside = residual * (delta_ / (delta_ + threshold))
-                residual = inside if abs(inside) <= delta_ else soft
-            s_next = y[j] + residual
+            s_next = z_next[j]
             extrapolated = s_next + momentum_ * (s_next - s[j])
             moved += (extrapolated - z[j]) ** 2
             size += z[j] ** 2
@@ -67,3 +57,24 @@ def fused_step(
             z_next[j] = extrapolated
         change[i, 0] = moved
         change[i, 1] = size
+
+
+@compiled(fastmath=True, inline="always")
+def _shrink(z, gradient, y, weights, step, row_step, loss, delta, one):  # type: ignore[no-untyped-def]
+    """Replace the ``gradient`` of a row by the prox of ``z - step gradient``; one loop for each loss, to vectorise."""
+    if loss == 0:
+        for j in range(z.shape[0]):
+            residual = z[j] - step * gradient[j] - y[j]
+            threshold = row_step * weights[j]
+            gradient[j] = y[j] + residual - min(max(residual, -threshold), threshold)
+    elif loss == 1:
+        for j in range(z.shape[0]):
+            residual = z[j] - step * gradient[j] - y[j]
+            gradient[j] = y[j] + residual / (one + (row_step + row_step) * weights[j])
+    else:
+        for j in range(z.shape[0]):
+            residual = z[j] - step * gradient[j] - y[j]
+            threshold = row_step * weights[j]
+            inside = residual * (delta / (delta + threshold))
+            soft = residual - min(max(residual, -threshold), threshold)
+            gradient[j] = y[j] + (inside if abs(inside) <= delta else soft)

@@ -51,7 +51,7 @@ def block_pcg(
     scale = _column_largest(inverse * B)
     target = tol * scale
     scaled = inverse * R
-    active = _column_largest(scaled) > target
+    active = ~(_column_largest(scaled) <= target)  # what is not a number is not solved
     P, rz = xp.zeros_like(B), xp.zeros_like(scale)
     n_iter = 0
     while bool(xp.any(active)) and n_iter < max_iter:

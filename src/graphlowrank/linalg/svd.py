@@ -80,6 +80,12 @@ def _sketched_svd(X: Array, n_components: int | None) -> tuple[Array, Array, Arr
         k *= 2
 
 
+def orthonormal_basis(X: Array) -> Array:
+    """Orthonormal basis (n, r) of the columns of ``X`` (n, k); directions of relative strength below 1e-6 are noise."""
+    left, values, _ = np.linalg.svd(X, full_matrices=False)
+    return left[:, values > 1e-6 * values[0]]
+
+
 def orthonormal_product(A: Array, B: Array) -> tuple[Array, Array, Array]:
     """Singular triplets of ``A B^T`` from its factors (n, k) and (p, k), without forming it."""
     q_a, r_a = np.linalg.qr(A)

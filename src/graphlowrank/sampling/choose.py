@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .._backend import Array
-from ..graphs import Graph
+from ..graphs.spectrum import smooth_signals
 from .coherence import optimal_distribution
 from .draw import check_indices, draw, importance_weights
 
@@ -36,7 +37,7 @@ class Kept:
 def choose(
     given: Any,
     size: int,
-    graph: Graph | int,
+    graph: Any,
     *,
     optimal_for: int | None = None,
     random_state: Any = None,
@@ -44,17 +45,18 @@ def choose(
 ) -> Kept:
     """Nodes to keep: the user's ``given`` indices, checked, or a draw of ``size`` nodes.
 
-    The draw is uniform, or by the optimal distribution for ``optimal_for`` smooth signals besides the indicators of the
-    connected components. ``graph`` may be a number of nodes where there is no graph.
+    The draw is uniform, or by the optimal distribution for ``optimal_for`` smooth signals. ``graph`` is a Graph, or a
+    number of nodes where there is none.
     """
-    n_nodes = graph if isinstance(graph, int) else graph.n_nodes
+    known = None if isinstance(graph, Integral) else graph
+    n_nodes = int(graph) if known is None else known.n_nodes
     if given is not None:
-        return Kept(check_indices(given, n_nodes, name=name, graph=None if isinstance(graph, int) else graph))
+        return Kept(check_indices(given, n_nodes, name=name, graph=known))
     if size == n_nodes:
         return Kept(np.arange(n_nodes))
-    if optimal_for is None or isinstance(graph, int):
+    if optimal_for is None or known is None:
         return Kept(draw(graph, size, random_state=random_state))
-    k = min(graph.n_components + optimal_for - 1, n_nodes)
-    distribution = optimal_distribution(graph, k, uniform_share=UNIFORM_SHARE, random_state=random_state)
-    indices = draw(graph, size, distribution=distribution, random_state=random_state)
+    k = smooth_signals(known, optimal_for)
+    distribution = optimal_distribution(known, k, uniform_share=UNIFORM_SHARE, random_state=random_state)
+    indices = draw(known, size, distribution=distribution, random_state=random_state)
     return Kept(indices, importance_weights(indices, distribution, size))

@@ -66,6 +66,8 @@ def local_coherence(
     array([0.83, 0.33, 0.83])
     """
     graph = as_graph(graph)
+    if 1 <= k < graph.n_components:
+        raise ValueError(f"k={k} is less than the {graph.n_components} connected components of the graph.")
     if method not in ("auto", "exact", "estimate"):
         raise ValueError(f"method must be 'auto', 'exact' or 'estimate', got {method!r}.")
     if method == "exact" or (method == "auto" and (graph.n_nodes <= EXACT_UP_TO or k <= EXACT_K_UP_TO)):
@@ -77,8 +79,6 @@ def local_coherence(
                 raise
     known = null_space(graph, kind).power(2).sum(axis=1)
     n_left = k - graph.n_components
-    if n_left < 0:
-        raise ValueError(f"k={k} is less than the {graph.n_components} connected components of the graph.")
     if n_left == 0:
         return known
     rest = _filtered_energy(graph, k, kind, n_vectors, spectrum, random_state)

@@ -6,6 +6,7 @@ component without a kept node could not be decoded, so each one is guaranteed a 
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, ra
     array([2, 4, 8])
     """
     rng = check_random_state(random_state)
-    components = np.zeros(graph, dtype=int) if isinstance(graph, int) else as_graph(graph).components
+    components = np.zeros(graph, dtype=int) if isinstance(graph, Integral) else as_graph(graph).components
     n_nodes = len(components)
     if not 1 <= size <= n_nodes:
         raise ValueError(f"size must be between 1 and {n_nodes} (the number of nodes), got {size}.")
@@ -98,14 +99,15 @@ def _systematic(chances: Array, size: int, rng: np.random.RandomState) -> Array:
 
 
 def importance_weights(indices: Array, distribution: Array, size: int) -> Array:
-    """Weight ``(size / n) / chance of being kept`` of each node of a draw: what makes its sums fair to all nodes.
+    """Weight ``(m / n) / chance of being kept`` of each of the m nodes of a draw: makes its sums fair to all nodes.
 
-    ``(n / size) sum_i w_i x_i^2`` over the kept nodes has ``||x||^2`` as its expectation. Uniform draws have weights 1.
+    ``(n / m) sum_i w_i x_i^2`` over the kept nodes has ``||x||^2`` as its expectation, but for what nodes that were
+    added for their component's sake bring on top. A uniform draw of ``size`` nodes has weights 1.
     """
     chances = inclusion_probabilities(distribution, size)
     # A node with chance 0 can only have been added for its component's sake.
     fair = np.divide(size / len(chances), chances, out=np.ones_like(chances), where=chances > 0)
-    return fair[indices]
+    return fair[indices] * (len(indices) / size)
 
 
 def check_indices(indices: Any, n_nodes: int, *, name: str, graph: Graph | None = None) -> Array:

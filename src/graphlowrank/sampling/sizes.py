@@ -29,9 +29,8 @@ def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: 
     >>> required_samples(nu=10**0.5, k=10, delta=0.5, epsilon=0.1, joint=False)
     636
     """
-    for name, value in (("delta", delta), ("epsilon", epsilon)):
-        if not 0 < value < 1:
-            raise ValueError(f"{name} must lie between 0 and 1, got {value}.")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta}.")
     return int(np.ceil(_draws_at_delta_one(nu, k, epsilon, joint=joint) / delta**2))
 
 
@@ -40,9 +39,15 @@ def promised_delta(nu: float, k: int, n_drawn: int, epsilon: float, *, joint: bo
 
     1 or more is no promise.
     """
+    if n_drawn < 1:
+        raise ValueError(f"n_drawn must be positive, got {n_drawn}.")
     return float(np.sqrt(_draws_at_delta_one(nu, k, epsilon, joint=joint) / n_drawn))
 
 
 def _draws_at_delta_one(nu: float, k: int, epsilon: float, *, joint: bool) -> float:
+    if not 0 < epsilon < 1:
+        raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon}.")
+    if k < 1 or not nu > 0:
+        raise ValueError(f"k and nu must be positive, got {k} and {nu}.")
     factor, ways = (27, 4) if joint else (3, 2)
     return factor * nu**2 * float(np.log(ways * k / epsilon))
