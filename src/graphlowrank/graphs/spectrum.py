@@ -52,7 +52,7 @@ def lowest_eigenpairs(graph: Graph | Any, k: int, *, kind: LaplacianKind = "comb
     """First ``k`` eigenvalues (k,), ascending, and orthonormal eigenvectors (n_nodes, k) of the Laplacian.
 
     The null vectors are known from the components. The others come from a dense solver up to 1500 nodes, and from
-    Lanczos iterations above (a million nodes with ten neighbours, ten eigenvectors: 100 s on two cores). Long chains
+    Lanczos iterations above (a million nodes with ten neighbours, ten eigenvectors: 200 s on two cores). Long chains
     and large grids, on which those do not converge, are factorised, up to 20000 nodes. The largest entry of each vector
     is positive.
 

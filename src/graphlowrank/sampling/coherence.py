@@ -15,8 +15,8 @@ from ..linalg.chebyshev import apply_polynomial, step_coefficients
 
 Method = Literal["auto", "exact", "estimate"]
 
-# Few eigenvectors are cheaper than the many filtered vectors of an estimate: k = 10, MNIST (70000 nodes) 3.5 s against
-# 8 s, a million nodes 98 s against 347 s.
+# Few eigenvectors are cheaper than the many filtered vectors of an estimate: k = 10, MNIST (70000 nodes) 6 s against
+# 8 s, a million nodes 194 s against 442 s.
 EXACT_K_UP_TO = 32
 EXACT_UP_TO = 3000  # nodes: eigenvectors take a second or two, whatever k
 NOISE_BLOCK = 32  # random vectors filtered at a time: bounds the memory at about 3 x 32 numbers a node
