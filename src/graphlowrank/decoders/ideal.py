@@ -15,7 +15,7 @@ from .factors import Decoded, factorise, multiply
 from .side import Side
 
 NEARLY_SINGULAR = 1e-6
-HARDLY_SEEN = 0.1  # share of its fair energy that a smooth signal must have on the kept nodes
+HARDLY_SEEN = 0.1  # share of its fair energy that an eigenvector must have on the kept nodes
 
 
 def decode_ideal(
@@ -44,7 +44,7 @@ def decode_ideal(
         Factors of X_small to keep; None asks the rank rule.
     k_samples, k_features
         Eigenvectors on each side. None takes the number of factors and one for their centre, at least one for each
-        connected component, and leaves out what the kept nodes hardly see of them: it would be fitted to noise.
+        connected component, and leaves out those that the kept nodes hardly tell from the smoother ones.
     sample_basis, feature_basis
         Q_k (n_samples, k) and P_k (n_features, k) where they are known; None computes them.
     """
@@ -57,19 +57,37 @@ def decode_ideal(
 
 
 def _fit(side: Side, values: Array, basis: Array | None, k: int | None, rank: int) -> Solution:
-    """Fit on the given eigenvectors, on the first k, or on about ``rank`` as far as the kept nodes see them."""
+    """Fit on the given eigenvectors, on the first k, or on about ``rank`` of them that the kept nodes tell apart."""
     if side.graph is None:
         return fit_bandlimited(side, values, basis=basis)
     check_reach(side.graph, side.indices)
-    least_seen = 0.0
-    if basis is None:
-        if k is None:
-            k, least_seen = min(smooth_signals(side.graph, rank), len(side.indices)), HARDLY_SEEN
+    if basis is None and k is not None:
         basis = lowest_eigenpairs(side.graph, k)[1]
-    return fit_bandlimited(side, values, basis=basis, least_seen=least_seen)
+    elif basis is None:
+        basis = lowest_eigenpairs(side.graph, min(smooth_signals(side.graph, rank), len(side.indices)))[1]
+        basis = basis[:, told_apart(side, basis)]
+    return fit_bandlimited(side, values, basis=basis)
 
 
-def fit_bandlimited(side: Side, values: Array, *, basis: Array | None, least_seen: float = 0.0) -> Solution:
+def told_apart(side: Side, basis: Array) -> Array:
+    """Mask (k,) of the eigenvectors with a tenth of their fair energy on the kept nodes, apart from the ones before.
+
+    A vector that sits on a node which was not drawn looks on the others like the smoother vectors before it, and would
+    be fitted to their noise. It is left out; the ones after it stay.
+    """
+    fair = side.root_weights()[:, None] * np.sqrt(len(basis) / len(side.indices))
+    seen = np.zeros(basis.shape[1], dtype=bool)
+    directions = np.zeros((len(side.indices), 0))
+    for number, vector in enumerate((fair * basis[side.indices]).T):
+        new = vector - directions @ (directions.T @ vector)
+        energy = float(new @ new)
+        if energy >= HARDLY_SEEN:
+            seen[number] = True
+            directions = np.column_stack([directions, new / np.sqrt(energy)])
+    return seen
+
+
+def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Solution:
     """``Q_k argmin_C sum_i w_i ||(Q_k C)_i - values_i||^2``: signals in the first k eigenvectors closest to the values.
 
     Parameters
@@ -80,26 +98,21 @@ def fit_bandlimited(side: Side, values: Array, *, basis: Array | None, least_see
         (m, c) signals on the kept nodes.
     basis
         (n_nodes, k) the eigenvectors; None where everything was kept and there is nothing to fit.
-    least_seen
-        Signals in the span that have less than this share of their fair energy on the kept nodes are left out.
     """
     if basis is None:
         return side.unchanged(values)
     basis = np.asarray(basis)
-    n_nodes, n_kept = len(basis), len(side.indices)
-    if side.graph is not None and n_nodes != side.graph.n_nodes:
-        raise ValueError(f"the basis has {n_nodes} rows, but the graph {side.graph.n_nodes} nodes.")
-    if basis.shape[1] > n_kept:
-        raise ValueError(f"{n_kept} kept nodes cannot determine {basis.shape[1]} coefficients.")
-    root = side.root_weights()[:, None] * np.sqrt(n_nodes / n_kept)
-    # The squares of these singular values are the shares of energy that signals keep: the isometry of the draw.
-    left, shares, right = np.linalg.svd(root * basis[side.indices], full_matrices=False)
-    if least_seen == 0 and shares[-1] <= NEARLY_SINGULAR * shares[0]:
+    if side.graph is not None and len(basis) != side.graph.n_nodes:
+        raise ValueError(f"the basis has {len(basis)} rows, but the graph {side.graph.n_nodes} nodes.")
+    if basis.shape[1] > len(side.indices):
+        raise ValueError(f"{len(side.indices)} kept nodes cannot determine {basis.shape[1]} coefficients.")
+    root = side.root_weights()[:, None]
+    coefficients, _, _, singular = np.linalg.lstsq(root * basis[side.indices], root * values.astype(np.float64))
+    if singular[-1] <= NEARLY_SINGULAR * singular[0]:
         warnings.warn(
-            f"the {n_kept} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or lower k.",
+            f"the {len(side.indices)} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or "
+            "lower k.",
             RuntimeWarning,
             stacklevel=3,
         )
-    seen = (shares**2 >= least_seen) & (shares > NEARLY_SINGULAR * shares[0])
-    coefficients = (left[:, seen].T @ (root * values.astype(np.float64))) / shares[seen, None]
-    return Solution((basis @ (right[seen].T @ coefficients)).astype(values.dtype), 0, converged=True, residual=0.0)
+    return Solution((basis @ coefficients).astype(values.dtype), 0, converged=True, residual=0.0)
