@@ -10,6 +10,7 @@ from ..linalg.svd import orthonormal_product
 from ..solution import Solution
 from .factors import Decoded, factorise
 from .low_rank_matrix import LowRankMatrix
+from .penalty import fit_smooth
 from .side import Side
 from .upsample import upsample
 
@@ -48,9 +49,7 @@ def decode_orthonormal(
         fit_orthonormal(side, vectors, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
         for side, vectors in ((samples, scores), (features, factors.features))
     ]
-    centre = factors.centre[:, None]
-    if not features.complete:
-        centre = upsample(features.graph, features.indices, centre).X  # type: ignore[arg-type]
+    centre = fit_smooth(features, factors.centre[:, None], gamma=0.0).X
     scale = values * np.sqrt(np.prod([len(X.X) for X in spread]) / X_small.size)
     left, singular, right = orthonormal_product(spread[0].X * scale.astype(X_small.dtype), spread[1].X)
     return Decoded(

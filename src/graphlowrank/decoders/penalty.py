@@ -146,7 +146,7 @@ def _interpolate(penalty: Penalty, side: Side, values: Array, max_iter: int) -> 
     n_nodes = penalty.L.shape[0]
     dropped = np.setdiff1d(np.arange(n_nodes), side.indices, assume_unique=True)
     # From the ordinary upsampling on: what is left is a correction with a small energy.
-    start = upsample(side.graph, side.indices, values)  # type: ignore[arg-type]
+    start = fit_smooth(side, values, gamma=0.0)
 
     def on_dropped(X: Array) -> Array:
         full = np.zeros((n_nodes, X.shape[1]))
