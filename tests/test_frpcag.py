@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.frpcag as module
 from graphlowrank.graphs import chain_graph
-from graphlowrank.models import solve_frpcag
+from graphlowrank.models import compiled_step, solve_frpcag
 from graphlowrank.models.losses import HuberFit, L1Fit, L2Fit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from graphlowrank.solvers import fista, proximal_step
@@ -241,12 +241,41 @@ def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, gamma
     options = {"gamma_samples": 1.0, "gamma_features": gamma_features, "loss": loss, "huber_delta": 0.3}
     if weighted:
         options |= {"sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17)}
-    plain = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)
+    plain = solve_frpcag(X, L_s, L_f, max_iter=12, tol=1e-300, **options)
     monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    fused = solve_frpcag(X, L_s, L_f, max_iter=40, tol=1e-300, **options)
+    fused = solve_frpcag(X, L_s, L_f, max_iter=12, tol=1e-300, **options)
     assert fused.X.dtype == plain.X.dtype == dtype
     assert_allclose(fused.X, plain.X, atol=200 * np.finfo(dtype).eps)
     assert fused.residual == pytest.approx(plain.residual, rel=1e-2)
+
+
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 150])
+@pytest.mark.parametrize("dense_above", [0.0, 1.1])
+def test_feature_products_agree_for_any_cut_of_the_rows(monkeypatch, n_rows, dense_above):
+    X, L_s, L_f = problem(150, 17)
+    options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300}
+    plain = solve_frpcag(X, L_s, L_f, **options).X
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    monkeypatch.setattr(compiled_step, "DENSE_ABOVE", dense_above)
+    monkeypatch.setattr(compiled_step, "CACHED_BYTES", n_rows * X.shape[1] * X.itemsize)
+    assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain, atol=1e-12)
+
+
+def test_restarts_end_sooner_and_no_worse(monkeypatch):
+    X, L_s, L_f = problem(60, 20)
+    options = {"gamma_samples": 5.0, "gamma_features": 5.0, "tol": 1e-6, "max_iter": 5000, "trace": True}
+    restarted = solve_frpcag(X, L_s, L_f, **options)
+    advance = proximal_step
+
+    def without_restart(*args):
+        step = advance(*args)
+        return lambda S, Z, momentum: step(S, Z, momentum)._replace(turned=-1.0)
+
+    monkeypatch.setattr(module, "proximal_step", without_restart)
+    plain = solve_frpcag(X, L_s, L_f, **options)
+    assert restarted.converged
+    assert restarted.n_iter < 0.8 * plain.n_iter
+    assert restarted.objective[-1] <= plain.objective[-1] * (1 + 1e-9)
 
 
 def test_sparse_and_dense_feature_products_agree(monkeypatch):

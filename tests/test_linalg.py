@@ -3,6 +3,7 @@ import threading
 import array_api_strict as strict
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,6 +13,8 @@ import graphlowrank._backend as backend
 import graphlowrank.linalg.svd as svd_module
 from graphlowrank._backend import spmm
 from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
+from graphlowrank.graphs import chain_graph
+from graphlowrank.linalg import pcg
 from graphlowrank.linalg.pcg import block_pcg
 from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
 from helpers import random_graph
@@ -62,6 +65,37 @@ def test_pcg_needs_only_the_array_standard(rng):
     B = rng.standard_normal((8, 3))
     X = block_pcg(strict.asarray(A), strict.asarray(B), diagonal=strict.asarray(np.diag(A).copy()), tol=1e-10).X
     assert_allclose(np.asarray(X), np.linalg.solve(A, B), atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [3, 512, 1300])
+@pytest.mark.parametrize("warm", [False, True])
+def test_compiled_conjugate_gradients_agree_with_the_plain_ones(monkeypatch, rng, dtype, n, warm):
+    A = sp.csr_array(chain_graph(n, reach=2).laplacian() + sp.diags_array(rng.uniform(0.1, 10, n)), dtype=dtype)
+    B = rng.standard_normal((n, 4)).astype(dtype)
+    B[:, 2] *= warm
+    options = {
+        "diagonal": A.diagonal(), "tol": 1e-4, "X0": rng.standard_normal((n, 4)).astype(dtype) if warm else None
+    }  # fmt: skip
+    plain = block_pcg(A, B, **options)
+    monkeypatch.setattr(pcg, "COMPILED_ABOVE", 0)
+    compiled = block_pcg(A, B, **options)
+    assert compiled.converged
+    assert compiled.n_iter == plain.n_iter
+    assert compiled.X.dtype == dtype
+    assert_allclose(compiled.X, plain.X, atol=300 * np.finfo(dtype).eps)
+    assert compiled.residual == pytest.approx(plain.residual, rel=1e-2, abs=1e-6)
+    with limit_threads(1):
+        assert_array_equal(block_pcg(A, B, **options).X, compiled.X)
+    short = block_pcg(A, B, **{**options, "tol": 1e-30, "max_iter": 1})
+    assert (short.n_iter, short.converged) == (min(1, short.n_iter), False)
+
+
+@pytest.mark.parametrize("compiled_above", [0, 10**9])
+def test_what_is_not_a_number_is_not_solved(monkeypatch, compiled_above):
+    monkeypatch.setattr(pcg, "COMPILED_ABOVE", compiled_above)
+    A = sp.csr_array(np.diag([1.0, 2.0]))
+    assert not block_pcg(A, np.array([[1.0], [np.nan]]), diagonal=A.diagonal(), max_iter=3).converged
 
 
 @pytest.mark.parametrize("shape", [(30, 8), (8, 30), (10, 10), (7, 1), (1, 7)])

@@ -14,7 +14,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["report"], ["estimators"], ["guarantees"], ["pipeline"], ["two_graphs"],
+    ["cli", "__main__"], ["bench"], ["report"], ["estimators"], ["guarantees"], ["pipeline"], ["two_graphs"],
     ["settings", "standardise"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["graphs"], ["linalg"], ["kernels", "metrics"],
     ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],
@@ -86,6 +86,20 @@ def test_importing_loads_nothing_heavy():
     code = f"import sys, graphlowrank; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+def test_small_problems_do_not_pay_for_a_compiler():
+    code = """
+import sys
+import numpy as np
+from graphlowrank import CompressiveClustering, CompressivePCA
+X = np.random.default_rng(0).random((300, 40))
+CompressiveClustering(3, downsampling=(2, 2)).fit(X)
+CompressivePCA(3, downsampling=(2, 2)).fit(X)
+print("numba" in sys.modules)
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"
 
 
 def test_public_names_exist_and_others_do_not():

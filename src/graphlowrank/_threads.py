@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
@@ -59,26 +60,28 @@ def limit_threads(n_jobs: int | None) -> Iterator[None]:
 
 
 class _SharedLimits:
-    """Limits of the libraries belong to the whole process, so calls that overlap in several threads share them.
+    """Limits of the libraries belong to the whole process, so calls may nest, and may overlap in several threads.
 
-    What was in force before the first one is put back by the last one.
+    Each call puts back what it found once every call that began after it has ended.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._n_inside = 0
-        self._set: list[threadpool_limits] = []
+        self._begun: list[threadpool_limits] = []
+        self._ended: set[int] = set()
 
-    def enter(self, limit: int) -> None:
+    def enter(self, limit: int) -> threadpool_limits:
         with self._lock:
-            self._n_inside += 1
-            self._set.append(threadpool_limits(limit))
+            self._begun.append(threadpool_limits(limit))
+            return self._begun[-1]
 
-    def leave(self) -> None:
+    def leave(self, limits: threadpool_limits) -> None:
         with self._lock:
-            self._n_inside -= 1
-            while self._n_inside == 0 and self._set:
-                self._set.pop().restore_original_limits()
+            self._ended.add(id(limits))
+            while self._begun and id(self._begun[-1]) in self._ended:
+                last = self._begun.pop()
+                self._ended.remove(id(last))
+                last.restore_original_limits()
 
 
 _shared = _SharedLimits()
@@ -91,11 +94,27 @@ def library_limit() -> Iterator[None]:
     if limit is None:
         yield
         return
-    _shared.enter(limit)
+    with _libraries_at(limit):
+        yield
+
+
+@contextmanager
+def single_threaded_libraries() -> Iterator[None]:
+    """One thread for BLAS and OpenMP: our loops call them from threads of their own.
+
+    Threads of BLAS go on spinning for a while after a product, and take the cores from whoever computes next.
+    """
+    with _libraries_at(1):
+        yield
+
+
+@contextmanager
+def _libraries_at(limit: int) -> Iterator[None]:
+    limits = _shared.enter(limit)
     try:
         yield
     finally:
-        _shared.leave()
+        _shared.leave(limits)
 
 
 def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
@@ -107,14 +126,38 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
     n_threads = min(current_threads(), max(1, n_items))
     n_chunks = min(n_items, n_threads * CHUNKS_PER_THREAD)
     bounds = [n_items * chunk // max(n_chunks, 1) for chunk in range(n_chunks + 1)]
-    ranges = list(pairwise(bounds))
-    if n_threads == 1:
-        for start, stop in ranges:
-            kernel(start, stop, *args)
-        return
-    pool = ThreadPoolExecutor(n_threads)
+    left = deque(pairwise(bounds))
+
+    def work() -> None:
+        try:
+            while True:
+                try:
+                    start, stop = left.popleft()
+                except IndexError:
+                    return
+                kernel(start, stop, *args)
+        except BaseException:
+            left.clear()  # a failure, or Ctrl-C, ends the others after the range they are at
+            raise
+
+    helpers = [_helpers(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
     try:
-        for future in [pool.submit(kernel, start, stop, *args) for start, stop in ranges]:
-            future.result()
+        work()
     finally:
-        pool.shutdown(cancel_futures=True)
+        wait(helpers)
+    for helper in helpers:
+        helper.result()
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def _helpers(n_threads: int) -> ThreadPoolExecutor:
+    """Threads kept from call to call: starting them anew costs as much as a short loop."""
+    if n_threads not in _pools:
+        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="graphlowrank")
+    return _pools[n_threads]
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork; the child starts its own
+    os.register_at_fork(after_in_child=_pools.clear)

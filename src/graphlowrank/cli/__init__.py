@@ -70,11 +70,50 @@ def demo_command(
         typer.echo(f"wrote {output}", err=True)
 
 
+@app.command("bench")
+def bench_command(
+    *,
+    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs to run; all of them if none is named.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the jobs and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny data: does everything run?")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
+        "bench-results"
+    ),
+    seeds: Annotated[int, typer.Option(min=1, help="Runs to average errors over.")] = 1,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of every system; all cores if not given.")] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that one system may take in a job.")] = 3600,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Compare our systems with others, each in a process of its own: seconds, memory, errors.
+
+    Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; pip install 'graphlowrank[bench]' for
+    the peers. What is missing becomes a row that says so.
+    """
+    from ..bench import Options
+    from .bench import chosen_jobs, print_jobs, run_bench
+
+    if show_list:
+        print_jobs()
+        return
+    names = chosen_jobs(jobs or [], quick=quick)
+    options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout)
+    with _failing_briefly(debug=debug):
+        try:
+            run_bench(names, options, output, _progress, as_json=as_json)
+        except KeyboardInterrupt:
+            typer.echo(f"interrupted; what was done is in {output}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    typer.echo(f"wrote {', '.join(f'{name}.json' for name in names)} to {output}", err=True)
+
+
 @contextmanager
 def _failing_briefly(*, debug: bool) -> Iterator[None]:
     """Turn an exception into one line of cause, one of remedy and an exit code."""
     try:
         yield
+    except typer.Exit:
+        raise
     except KeyboardInterrupt:
         typer.echo("interrupted; no half-written file is left", err=True)
         raise typer.Exit(INTERRUPTED) from None

@@ -55,6 +55,23 @@ def load_orl() -> tuple[Array, Array]:
     return np.divide(images.reshape(len(images), -1), 255, dtype=np.float32), labels.astype(int) - 1
 
 
+def load_bootstrap_video() -> tuple[Array, Array, Array]:
+    """I2R "Bootstrap" video: frames, rows of those with masks, and their masks of people.
+
+    X (1000, 19200) float32 in [0, 1] (120 x 160 pixels), rows (11,) and masks (11, 19200) booleans. Needs
+    ``i2r_bootstrap/frames.npz``, which holds differences of successive frames, and ``i2r_bootstrap/gt_masks.npz``.
+    """
+    with np.load(find_file("i2r_bootstrap/frames.npz"), allow_pickle=False) as archive:
+        frames = np.cumsum(archive["delta"], axis=0, dtype=np.uint8)  # modulo 256: lossless
+        numbers = archive["frame_ids"]
+    with np.load(find_file("i2r_bootstrap/gt_masks.npz"), allow_pickle=False) as archive:
+        inside = np.isin(archive["frame_ids"], numbers)
+        rows = np.searchsorted(numbers, archive["frame_ids"][inside])
+        masks = archive["masks"][inside].astype(bool)
+    X = np.divide(frames.reshape(len(frames), -1), 255, dtype=np.float32)
+    return X, rows, masks.reshape(len(masks), -1)
+
+
 def _read_idx(name: str) -> Array:
     """Array of a gzipped idx file: magic (0, 0, type, ndim), big-endian sizes, bytes."""
     path = find_file(name)

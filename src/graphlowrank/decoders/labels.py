@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +11,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._backend import Array
-from ..linalg.svd import leading_svd
+from .._threads import single_threaded_libraries
+from ..linalg.svd import leading_svd, rank_of
 from ..metrics import modularity
 from .penalty import fit_smooth
 from .side import Side
@@ -22,6 +24,8 @@ FAINTEST_DIRECTION = 1e-3  # relative singular value: below, whitening would blo
 CLEARLY_BETTER = (
     0.05  # modularity; on faces the wrong scores lead by up to 0.035, on easy tables the right ones by 0.08
 )
+MEMBERSHIP_TOLERANCE = 1e-5
+FEW_PRODUCTS = 5_000_000  # an iteration of k-means in about two milliseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,20 +87,30 @@ def decode_labels(
         Seed of k-means.
     """
     rng = check_random_state(random_state)
-
-    def attempt(kind: str) -> Labels:
-        points, used = cluster_scores(X_small, n_clusters, kind, samples.weights, feature_weights)
-        k_means = KMeans(n_clusters, n_init=n_init, random_state=rng)
-        small_labels = k_means.fit(points, sample_weight=samples.weights).labels_
-        indicators = np.eye(n_clusters, dtype=X_small.dtype)[small_labels]
-        return Labels(*pool(fit_smooth(samples, indicators, gamma=gamma).X), used)
-
-    if scores != "auto" or samples.graph is None:
-        return attempt("whitened" if scores == "auto" else scores)
-    whitened, scaled = attempt("whitened"), attempt("scaled")
-    weights = samples.graph.weights
+    directions = leading_directions(X_small, n_clusters, samples.weights, feature_weights)
+    wanted = ["whitened", "scaled"] if scores == "auto" and samples.graph is not None else [scores]
+    attempts = [cluster_scores(*directions, n_clusters, "whitened" if kind == "auto" else kind) for kind in wanted]
+    attempts = attempts[: len({kind for _, kind in attempts})]  # too few directions: both are the same
+    small_labels = [_k_means(points, n_clusters, samples.weights, n_init, rng) for points, _ in attempts]
+    indicators = np.hstack([np.eye(n_clusters, dtype=X_small.dtype)[found] for found in small_labels])
+    spread = fit_smooth(samples, indicators, gamma=gamma, tol=MEMBERSHIP_TOLERANCE).X
+    decoded = [
+        Labels(*pool(part), kind) for part, (_, kind) in zip(np.hsplit(spread, len(attempts)), attempts, strict=True)
+    ]
+    if len(decoded) == 1:
+        return decoded[0]
+    whitened, scaled = decoded
+    weights = samples.graph.weights  # type: ignore[union-attr]
     lead = modularity(weights, scaled.labels) - modularity(weights, whitened.labels)
     return scaled if lead > CLEARLY_BETTER else whitened
+
+
+def _k_means(points: Array, n_clusters: int, weights: Array | None, n_init: int, rng: np.random.RandomState) -> Array:
+    """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more."""
+    few = points.size * n_clusters < FEW_PRODUCTS
+    with single_threaded_libraries() if few else nullcontext():
+        model = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(points, sample_weight=weights)
+    return np.asarray(model.labels_)
 
 
 def pool(indicators: Array) -> tuple[Array, Array]:
@@ -106,34 +120,39 @@ def pool(indicators: Array) -> tuple[Array, Array]:
     return soft.argmax(axis=1), soft
 
 
-def cluster_scores(
-    X_small: Array,
-    n_clusters: int,
-    scores: str,
-    sample_weights: Array | None = None,
-    feature_weights: Array | None = None,
-) -> tuple[Array, str]:
+def leading_directions(
+    X_small: Array, n_clusters: int, sample_weights: Array | None = None, feature_weights: Array | None = None
+) -> tuple[Array, Array]:
+    """Left singular vectors (n_kept_samples, k) and singular values (k,): all that either kind of scores may need."""
+    if feature_weights is not None:
+        X_small = X_small * np.sqrt(feature_weights).astype(X_small.dtype)
+    # Directions in which kept samples stand for those left out; the coordinates along them are per sample.
+    rows = None if sample_weights is None else np.sqrt(sample_weights).astype(X_small.dtype)[:, None]
+    left, values, _ = leading_svd(
+        X_small if rows is None else rows * X_small, at_least=_n_directions(n_clusters, X_small.shape)
+    )
+    return (left if rows is None else left / rows), values
+
+
+def _n_directions(n_clusters: int, shape: tuple[int, ...]) -> int:
+    return min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *shape)
+
+
+def cluster_scores(left: Array, values: Array, n_clusters: int, scores: str) -> tuple[Array, str]:
     """Coordinates that k-means sees, and their kind: "whitened" falls back to "scaled" where directions are too few.
 
     They have unit mean square, so that the tolerance of k-means means the same for any data.
     """
     if scores not in ("whitened", "scaled"):
         raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
-    n_directions = min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *X_small.shape)
-    if feature_weights is not None:
-        X_small = X_small * np.sqrt(feature_weights).astype(X_small.dtype)
-    # Directions in which kept samples stand for those left out; the coordinates along them are per sample.
-    rows = None if sample_weights is None else np.sqrt(sample_weights).astype(X_small.dtype)[:, None]
-    left, values, _ = leading_svd(
-        X_small if rows is None else rows * X_small, n_directions if scores == "whitened" else None
-    )
-    left = left if rows is None else left / rows
-    present = values >= FAINTEST_DIRECTION * values[0]
+    n_directions = _n_directions(n_clusters, (len(left), len(values)))
+    present = values[:n_directions] >= FAINTEST_DIRECTION * values[0]
     # Fewer directions than clusters: along them clusters differ by distance, which whitening would take away.
     if scores == "scaled" or present.sum() < n_clusters:
-        points, scores = left * values, "scaled"
+        k = n_directions if scores == "whitened" else max(rank_of(values), 1)
+        points, scores = left[:, :k] * values[:k], "scaled"
     else:
-        points = left[:, present]
+        points = left[:, :n_directions][:, present]
         lengths = np.linalg.norm(points, axis=1, keepdims=True)
         points = np.divide(points, lengths, out=points, where=lengths > 0)
     size = np.sqrt(np.mean(points**2))

@@ -104,7 +104,9 @@ def check_filter(g: Any) -> None:
         raise ValueError("filter must map an array of eigenvalues to an array of finite numbers >= 0.")
 
 
-def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, max_iter: int = 5000) -> Solution:
+def fit_smooth(
+    side: Side, values: Array, *, gamma: float, filter: Filter = 1, tol: float = 1e-7, max_iter: int = 5000
+) -> Solution:
     """``argmin_S sum_i w_i ||S_i - values_i||^2 + gamma tr(S^T g(L) S)``, i over the kept nodes, for all columns.
 
     The solution is ``(M^T W M + gamma g(L))^-1 M^T W values``; as gamma goes to 0 it becomes the smoothest signal
@@ -120,8 +122,8 @@ def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, m
         Weight of the penalty, >= 0. Laplacians are divided by their mean diagonal.
     filter
         g: m for L^m, or a function of the eigenvalue.
-    max_iter
-        Conjugate-gradient iterations allowed.
+    tol, max_iter
+        Scaled residual to stop at, see :func:`upsample`, and the conjugate-gradient iterations allowed.
     """
     if gamma < 0:
         raise ValueError(f"gamma must be >= 0, got {gamma}.")
@@ -129,19 +131,21 @@ def fit_smooth(side: Side, values: Array, *, gamma: float, filter: Filter = 1, m
     if side.graph is None or (gamma == 0 and side.complete):
         return side.unchanged(values)
     if gamma == 0 and filter == 1:
-        return upsample(side.graph, side.indices, values)
+        return upsample(side.graph, side.indices, values, tol=tol)
     check_reach(side.graph, side.indices)
     penalty = Penalty.of(side.graph, filter)
     known = values.astype(np.float64)
     solution = (
-        _interpolate(penalty, side, known, max_iter) if gamma == 0 else _fit(penalty, side, known, gamma, max_iter)
+        _interpolate(penalty, side, known, tol, max_iter)
+        if gamma == 0
+        else _fit(penalty, side, known, gamma, tol / 10, max_iter)
     )
     return Solution(
         solution.X.astype(values.dtype), solution.n_iter, solution.converged, solution.residual
     ).warn_unless_converged("Decoding", REMEDY)
 
 
-def _interpolate(penalty: Penalty, side: Side, values: Array, max_iter: int) -> Solution:
+def _interpolate(penalty: Penalty, side: Side, values: Array, tol: float, max_iter: int) -> Solution:
     """Solve ``g(L)_dd S_d = -g(L)_dk values`` on the dropped nodes."""
     n_nodes = penalty.L.shape[0]
     dropped = np.setdiff1d(np.arange(n_nodes), side.indices, assume_unique=True)
@@ -159,6 +163,7 @@ def _interpolate(penalty: Penalty, side: Side, values: Array, max_iter: int) -> 
         diagonal=penalty.diagonal[dropped],
         strong=lambda: penalty.strong_preconditioner(penalty.L[dropped][:, dropped]),
         preconditioner="jacobi" if callable(penalty.g) else "auto",
+        tol=tol,
         max_iter=max_iter,
     )
     signals = start.X.copy()
@@ -166,7 +171,7 @@ def _interpolate(penalty: Penalty, side: Side, values: Array, max_iter: int) -> 
     return Solution(signals, start.n_iter + correction.n_iter, correction.converged, correction.residual)
 
 
-def _fit(penalty: Penalty, side: Side, values: Array, gamma: float, max_iter: int) -> Solution:
+def _fit(penalty: Penalty, side: Side, values: Array, gamma: float, tol: float, max_iter: int) -> Solution:
     """Solve ``(M^T W M + gamma g(L)) S = M^T W values``."""
     n_nodes = penalty.L.shape[0]
     weights = side.root_weights() ** 2
@@ -179,7 +184,7 @@ def _fit(penalty: Penalty, side: Side, values: Array, gamma: float, max_iter: in
         diagonal=mask + gamma * penalty.diagonal,
         strong=lambda: penalty.strong_preconditioner(penalty.L, mask / gamma, gamma),
         preconditioner="jacobi" if callable(penalty.g) else "auto",
-        tol=1e-8,
+        tol=tol,
         max_iter=max_iter,
     )
 

@@ -12,6 +12,8 @@ from ..linalg.spd import Preconditioner, solve_spd
 from ..sampling import check_reach
 from ..solution import Solution
 
+SINGLE_PRECISION_FROM = 1e-5  # tol
+
 
 def upsample(
     graph: Graph,
@@ -61,11 +63,14 @@ def upsample(
     dropped = np.setdiff1d(np.arange(graph.n_nodes), keep, assume_unique=True)
     if dropped.size == 0:
         return Solution(signals, 0, converged=True, residual=0.0)
-    # In double precision whatever the data: faint ties of 1e-4 must be resolved, and these are only a few columns.
-    rows = graph.weights[dropped].astype(np.float64)
+    # In double precision even for single-precision data, unless little is asked for: faint ties of 1e-4 must be
+    # resolved, and these are only a few columns.
+    single = values.dtype == np.float32 and graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM
+    dtype = np.float32 if single else np.float64
+    rows = graph.weights[dropped].astype(dtype)
     degrees = np.asarray(rows.sum(axis=1)).ravel()
     L_dd = (sp.diags_array(degrees, format="csr") - rows[:, dropped]).tocsr()
-    known = rows[:, keep] @ values.astype(np.float64)
+    known = rows[:, keep] @ values.astype(dtype)
     solution = solve_spd(L_dd, known, diagonal=degrees, preconditioner=preconditioner, tol=tol, max_iter=max_iter)
     signals[dropped] = solution.X
     remedy = "the graph has long thin parts; keep more nodes or raise n_neighbors"

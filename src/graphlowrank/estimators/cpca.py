@@ -49,7 +49,7 @@ class CompressivePCA(LowRankTransformer):
         feature_indices) of your own, in which None draws that side uniformly.
     reduction
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (neighbours within the
-        sample), or "auto" (exact up to 1000 nodes, else walks).
+        sample), or "auto" (exact up to 500 nodes, else walks).
     decoder
         How the small matrix is spread: "subspace" upsamples its singular vectors (Algorithm 2); "approximate" smooths
         them too; "orthonormal" keeps them so; "alternate" solves one problem on both graphs, holding matrices of the

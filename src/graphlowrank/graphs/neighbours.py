@@ -15,7 +15,6 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import library_limit, map_ranges
-from ..kernels.distances import squared_distances
 
 Engine = Literal["auto", "exact", "approximate"]
 
@@ -88,7 +87,7 @@ def nearest_to(queries: Array, X: Array, n_neighbors: int) -> tuple[Array, Array
 
 def _safe_unit(X: Array) -> Any:
     """1, or the size of X where its squares would overflow or vanish."""
-    size = np.max(np.abs(X))
+    size = max(X.max(), -X.min())
     limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 
@@ -177,6 +176,8 @@ def candidate_distances(X: Array, candidates: Array, queries: Array | None = Non
     queries = X if queries is None else np.ascontiguousarray(queries)
     squared = np.empty(candidates.shape, dtype=X.dtype)
     if candidates.size * X.shape[1] > COMPILED_ABOVE:
+        from ..kernels.distances import squared_distances
+
         map_ranges(squared_distances, len(queries), queries, X, candidates, squared)
         return squared
     rows = max(1, BLOCK_ENTRIES // max(1, candidates.shape[1] * X.shape[1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._backend import Array
 from .compiling import compiled
+from .products import add_weighted_rows
 
 LOSS_CODES = {"l1": 0, "l2": 1, "huber": 2}
 
@@ -15,7 +16,6 @@ def fused_step(
     indptr: Array,
     indices: Array,
     data: Array,
-    pull: Array,
     Y: Array,
     S: Array,
     Z: Array,
@@ -26,37 +26,35 @@ def fused_step(
     momentum: float,
     loss: int,
     delta: float,
-    change: Array,
+    sums: Array,
 ) -> None:
     """Gradient step, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop.
 
-    The gradient is ``A Z + pull`` with A the scaled sample Laplacian in CSR form and ``pull`` (n, p) the feature
-    term's share; entry (i, j) of the loss counts row_weights[i] column_weights[j] times. Writes S (in place, own rows
-    only), Z_next, and per row ||Z_next - Z||^2 and ||Z||^2 to ``change``.
+    The gradient is ``A Z`` with A the scaled sample Laplacian in CSR form, plus what ``Z_next`` holds: the feature
+    term's share, or zero. Entry (i, j) of the loss counts row_weights[i] column_weights[j] times. Writes S (in place,
+    own rows only), Z_next, and per row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
     """
     one = Y[0, 0] * 0 + 1  # keeps float32 arithmetic in float32
     step_ = step * one
     momentum_ = momentum * one
     delta_ = delta * one
     for i in range(start, stop):
-        z, z_next, s, y, gradient = Z[i], Z_next[i], S[i], Y[i], pull[i]
-        z_next[:] = gradient
-        for entry in range(indptr[i], indptr[i + 1]):
-            weight = data[entry]
-            row = Z[indices[entry]]
-            for j in range(row.shape[0]):
-                z_next[j] += weight * row[j]
+        z, z_next, s, y = Z[i], Z_next[i], S[i], Y[i]
+        add_weighted_rows(indptr[i], indptr[i + 1], indices, data, Z, z_next)
         _shrink(z, z_next, y, column_weights, step_, step_ * row_weights[i], loss, delta_, one)
-        moved, size = 0.0 * one, 0.0 * one
+        moved, size, turned = 0.0 * one, 0.0 * one, 0.0 * one
         for j in range(z.shape[0]):
             s_next = z_next[j]
-            extrapolated = s_next + momentum_ * (s_next - s[j])
+            forward = s_next - s[j]
+            extrapolated = s_next + momentum_ * forward
             moved += (extrapolated - z[j]) ** 2
             size += z[j] ** 2
+            turned += (z[j] - s_next) * forward
             s[j] = s_next
             z_next[j] = extrapolated
-        change[i, 0] = moved
-        change[i, 1] = size
+        sums[i, 0] = moved
+        sums[i, 1] = size
+        sums[i, 2] = turned
 
 
 @compiled(fastmath=True, inline="always")

@@ -1,4 +1,8 @@
-"""Random walks that stop at kept nodes: the inner loop of the sparse Kron reduction."""
+"""Random walks that stop at kept nodes: the inner loop of the sparse Kron reduction.
+
+Steps are drawn from alias tables (Walker 1977, Vose 1991): one random number and one entry of one table, whatever
+the degree. A thread moves several walkers in turn, so that it need not wait for the memory of each.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,64 @@ from .compiling import compiled
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
-S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
-TO_UNIT = 2.0**-53
+S30, S27, S31, S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
+LOW_32 = np.uint64(0xFFFFFFFF)
+TWO_32, LARGEST_32 = 4294967296.0, 4294967295.0
 
 TRUNCATED = -1
+LANES = 16  # walkers moved in turn; 8 hide the latency of the third-level cache, 16 that of memory
+
+STEP = np.dtype(
+    [
+        ("threshold", np.uint32),  # take `own` if the random 32 bits are below, else `other`
+        ("own", np.int32),
+        ("other", np.int32),
+        ("own_resistance", np.float32),
+        ("other_resistance", np.float32),
+    ]
+)
+"""One slot of a node's alias table: two neighbours, with the resistance of the edge to each. 20 bytes."""
+
+
+@compiled()
+def alias_tables(start: int, stop: int, indptr: Array, indices: Array, weights: Array, slots: Array) -> None:
+    """Fill the slots of nodes start <= i < stop, one for each edge, so that steps follow the weights (Vose).
+
+    Odds are multiples of 2^-32 / degree. A weight keeps its own precision, however small beside others.
+    """
+    largest = 0
+    for node in range(start, stop):
+        largest = max(largest, indptr[node + 1] - indptr[node])
+    share, small, large = np.empty(largest), np.empty(largest, np.int64), np.empty(largest, np.int64)
+    for node in range(start, stop):
+        first, degree = indptr[node], indptr[node + 1] - indptr[node]
+        total = 0.0
+        for k in range(degree):
+            total += weights[first + k]
+        n_small, n_large = 0, 0
+        for k in range(degree):
+            slot = slots[first + k]
+            slot.own = slot.other = indices[first + k]
+            slot.own_resistance = slot.other_resistance = 1.0 / weights[first + k]
+            slot.threshold = np.uint32(LARGEST_32)
+            share[k] = weights[first + k] * (degree / total)
+            if share[k] < 1:
+                small[n_small] = k
+                n_small += 1
+            else:
+                large[n_large] = k
+                n_large += 1
+        while n_small > 0 and n_large > 0:
+            n_small -= 1
+            under, over = small[n_small], large[n_large - 1]
+            slot, donor = slots[first + under], slots[first + over]
+            slot.threshold = np.uint32(min(share[under] * TWO_32, LARGEST_32))
+            slot.other, slot.other_resistance = donor.own, donor.own_resistance
+            share[over] -= 1 - share[under]
+            if share[over] < 1:
+                n_large -= 1
+                small[n_small] = over
+                n_small += 1
 
 
 @compiled(inline="always")
@@ -25,62 +83,60 @@ def _mix(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> S31)
 
 
-@compiled()
-def _walk_to_kept(node, kept, indptr, indices, cumulative, weights, max_steps, state):  # type: ignore[no-untyped-def]
-    """Step by edge weight until a kept node; return (node or TRUNCATED, resistance of the path, state)."""
-    resistance = 0.0
-    for _ in range(max_steps):
-        if kept[node]:
-            return node, resistance, state
-        state = state + GOLDEN
-        uniform = float(_mix(state) >> S11) * TO_UNIT
-        low, high = indptr[node], indptr[node + 1] - 1
-        target = uniform * cumulative[high]
-        while low < high:
-            middle = (low + high) // 2
-            if cumulative[middle] > target:
-                high = middle
-            else:
-                low = middle + 1
-        resistance += 1.0 / weights[low]
-        node = indices[low]
-    if kept[node]:
-        return node, resistance, state
-    return TRUNCATED, resistance, state
+@compiled(inline="always")
+def _first_state(seed, repeat, walker):  # type: ignore[no-untyped-def]
+    """State of a walker's random numbers: a function of (seed, repeat, walker) alone."""
+    return _mix(_mix(uint64(seed) + GOLDEN * (uint64(repeat) + uint64(1))) + GOLDEN * uint64(walker))
 
 
 @compiled()
-def join_kept_nodes(
+def walk_to_kept(
     start: int,
     stop: int,
-    edges: Array,
-    edge_weights: Array,
+    nodes: Array,
     kept: Array,
     indptr: Array,
-    indices: Array,
-    cumulative: Array,
-    weights: Array,
+    slots: Array,
     max_steps: int,
     seed: int,
     repeat: int,
-    ends: Array,
-    conductances: Array,
+    hits: Array,
+    resistances: Array,
 ) -> None:
-    """For each edge of the range, walk from both ends to kept nodes and record the path's conductance.
+    """Walk from ``nodes[w]`` to a kept node for each walker start <= w < stop.
 
-    The random numbers of a walk are a function of (seed, repeat, edge) alone.
+    Writes the node hit, or TRUNCATED after ``max_steps``, and the resistance of the path.
     """
-    for edge in range(start, stop):
-        state = _mix(_mix(uint64(seed) + GOLDEN * (uint64(repeat) + uint64(1))) + GOLDEN * uint64(edge))
-        u, r_u, state = _walk_to_kept(edges[edge, 0], kept, indptr, indices, cumulative, weights, max_steps, state)
-        v, r_v = u, 0.0
-        if u != TRUNCATED:
-            v, r_v, state = _walk_to_kept(edges[edge, 1], kept, indptr, indices, cumulative, weights, max_steps, state)
-        if TRUNCATED in (u, v):
-            ends[edge, 0] = TRUNCATED
-            ends[edge, 1] = TRUNCATED
-            conductances[edge] = 0.0
-        else:
-            ends[edge, 0] = u
-            ends[edge, 1] = v
-            conductances[edge] = 1.0 / (1.0 / edge_weights[edge] + r_u + r_v)
+    walker, node = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    n_steps, path = np.empty(LANES, np.int64), np.empty(LANES, np.float64)
+    state = np.empty(LANES, np.uint64)
+    n_lanes, following = 0, start
+    while n_lanes > 0 or following < stop:
+        while n_lanes < LANES and following < stop:  # fill free lanes
+            walker[n_lanes], node[n_lanes], n_steps[n_lanes], path[n_lanes] = following, nodes[following], 0, 0.0
+            state[n_lanes] = _first_state(seed, repeat, following)
+            n_lanes += 1
+            following += 1
+        lane = 0
+        while lane < n_lanes:
+            here = node[lane]
+            if kept[here] or n_steps[lane] == max_steps:
+                hits[walker[lane]] = here if kept[here] else TRUNCATED
+                resistances[walker[lane]] = path[lane]
+                n_lanes -= 1  # the last lane takes this place
+                walker[lane], node[lane], n_steps[lane] = walker[n_lanes], node[n_lanes], n_steps[n_lanes]
+                path[lane], state[lane] = path[n_lanes], state[n_lanes]
+                continue
+            state[lane] += GOLDEN
+            bits = _mix(state[lane])
+            first = indptr[here]
+            degree = uint64(indptr[here + 1] - first)
+            slot = slots[first + np.int64(((bits >> S32) * degree) >> S32)]
+            if (bits & LOW_32) < slot.threshold:
+                node[lane] = slot.own
+                path[lane] += slot.own_resistance
+            else:
+                node[lane] = slot.other
+                path[lane] += slot.other_resistance
+            n_steps[lane] += 1
+            lane += 1

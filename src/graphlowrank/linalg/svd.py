@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
+from .._threads import single_threaded_libraries
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
+SINGLE_THREADED_UP_TO = 800
 GRAM_UP_TO = 1500  # shorter side; its dense eigenproblem takes under a second
 
 
@@ -26,7 +30,7 @@ def rank_of(singular_values: Array, threshold: float = RANK_THRESHOLD) -> int:
     return int(np.sum(singular_values >= threshold * singular_values[0]))
 
 
-def leading_svd(X: Array, n_components: int | None = None) -> tuple[Array, Array, Array]:
+def leading_svd(X: Array, n_components: int | None = None, *, at_least: int = 1) -> tuple[Array, Array, Array]:
     """Leading singular triplets ``(left, values, right)`` of ``X``, at least one.
 
     Parameters
@@ -35,6 +39,8 @@ def leading_svd(X: Array, n_components: int | None = None) -> tuple[Array, Array
         (n, p) matrix.
     n_components
         How many; None asks the rank rule, see :func:`rank_of`.
+    at_least
+        Fewest to return where the rank rule decides.
 
     Notes
     -----
@@ -46,8 +52,8 @@ def leading_svd(X: Array, n_components: int | None = None) -> tuple[Array, Array
     if shorter <= GRAM_UP_TO:
         left, values, right = _gram_svd(X, shorter if n_components is None else n_components)
     else:
-        left, values, right = _sketched_svd(X, n_components)
-    k = max(rank_of(values), 1) if n_components is None else n_components
+        left, values, right = _sketched_svd(X, n_components, at_least)
+    k = max(rank_of(values), at_least) if n_components is None else n_components
     return _fix_signs(left[:, :k], values[:k], right[:, :k])
 
 
@@ -62,7 +68,9 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
     for start in range(0, X.shape[0], rows):
         block = X[start : start + rows].astype(np.float64)
         gram += block.T @ block
-    eigenvalues, vectors = eigh(gram, subset_by_index=(short - n_components, short - 1))
+    # Threads of BLAS that wait for a busy core make a small eigenproblem a hundred times slower.
+    with single_threaded_libraries() if short <= SINGLE_THREADED_UP_TO else nullcontext():
+        eigenvalues, vectors = eigh(gram, subset_by_index=(short - n_components, short - 1))
     values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
     right = np.ascontiguousarray(vectors[:, ::-1])
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-7 * values[0])
@@ -70,9 +78,9 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
     return left, values.astype(X.dtype), right.astype(X.dtype)
 
 
-def _sketched_svd(X: Array, n_components: int | None) -> tuple[Array, Array, Array]:
+def _sketched_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Array, Array, Array]:
     """Randomised singular triplets; without a number, doubled until the rank rule has seen its end."""
-    k = n_components or 64
+    k = n_components or max(64, at_least)
     while True:
         left, values, right_t = randomized_svd(X, min(k, *X.shape), n_iter=4, random_state=0)
         if n_components is not None or rank_of(values) < len(values) or len(values) == min(X.shape):

@@ -1,5 +1,6 @@
 """Optimisation problems, one file each."""
 
 from .frpcag import solve_frpcag
+from .rpca import RobustPCA, solve_rpca
 
-__all__ = ["solve_frpcag"]
+__all__ = ["RobustPCA", "solve_frpcag", "solve_rpca"]

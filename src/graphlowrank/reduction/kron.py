@@ -13,11 +13,10 @@ from .._backend import Array
 from .._threads import limit_threads
 from ..graphs import Graph, as_graph
 from ..sampling import check_indices
-from .random_walk import random_walk_weights
 
 Method = Literal["auto", "exact", "random_walk"]
 
-EXACT_UP_TO = 1000  # nodes: above, a dense answer makes every later product slow, and walks stay sparse
+EXACT_UP_TO = 500  # nodes: above, a dense answer makes every later product slow, and walks stay sparse
 DENSE_LIMIT = 20_000  # kept nodes: the exact answer would take over 3 GB
 NEGLIGIBLE = 1e-14  # relative to the degrees at both ends: rounding, not structure
 
@@ -45,7 +44,7 @@ def kron_reduce(
     method
         "exact" eliminates the others by sparse factorisation; the answer is close to dense. "random_walk" estimates
         it without bias: sparse, with memory in proportion to the edges and time to the edges times the length of a
-        walk. "auto" is exact up to 1000 nodes.
+        walk. "auto" is exact up to 500 nodes.
     n_repeats
         Walks from each edge; the error falls like 1 / sqrt(n_repeats) and the edges of the answer grow with it.
     max_steps
@@ -76,6 +75,8 @@ def kron_reduce(
         raise ValueError(f"method must be 'auto', 'exact' or 'random_walk', got {method!r}.")
     if n_repeats < 1 or max_steps < 1:
         raise ValueError(f"n_repeats and max_steps must be positive, got {n_repeats} and {max_steps}.")
+    from .random_walk import random_walk_weights
+
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     with limit_threads(n_jobs):
         weights = random_walk_weights(graph.weights, keep, n_repeats=n_repeats, max_steps=max_steps, seed=seed)

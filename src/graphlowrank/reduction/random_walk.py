@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..kernels.walks import TRUNCATED, join_kept_nodes
+from ..kernels.walks import STEP, TRUNCATED, alias_tables, walk_to_kept
 
 logger = logging.getLogger("graphlowrank")
 
@@ -31,30 +31,36 @@ def random_walk_weights(
     kept[keep] = True
     position = np.full(n_nodes, TRUNCATED, dtype=np.int32)
     position[keep] = np.arange(n_keep, dtype=np.int32)
+    slots = np.empty(weights.nnz, dtype=STEP)
+    map_ranges(alias_tables, n_nodes, weights.indptr, weights.indices, weights.data, slots)
 
-    upper = sp.triu(weights, k=1, format="coo")
-    edges = np.column_stack([upper.row, upper.col]).astype(np.int32)
+    edges, edge_weights = _upper_edges(weights)
     inside = kept[edges].all(axis=1)  # an edge between kept nodes needs no walk: it stays as it is
-    edge_weights = upper.data.astype(np.float64)
-    walked, walked_weights = edges[~inside], edge_weights[~inside]
-    row_data = weights.data.astype(np.float64)
-    cumulative = _cumulative_by_row(row_data, weights.indptr)
-
-    ends = np.empty((len(walked), 2), dtype=np.int32)
-    conductances = np.empty(len(walked))
-    total = _symmetric(position[edges[inside]], edge_weights[inside] * n_repeats, n_keep)
+    total = _symmetric(position[edges[inside]], edge_weights[inside].astype(np.float64) * n_repeats, n_keep)
+    edges, resistances = edges[~inside], 1 / edge_weights[~inside]
+    hits = np.empty(edges.size, dtype=np.int32)
+    paths = np.empty(edges.size, dtype=np.float32)
     n_truncated = 0
     for repeat in range(n_repeats):
         map_ranges(
-            join_kept_nodes, len(walked), walked, walked_weights, kept, weights.indptr, weights.indices,
-            cumulative, row_data, max_steps, seed, repeat, ends, conductances,
-        )  # fmt: skip
-        n_truncated += int(np.sum(ends[:, 0] == TRUNCATED))
-        joined = ends[:, 0] != ends[:, 1]  # a walk back to where it came from is a self-loop: no edge
-        total = total + _symmetric(position[ends[joined]], conductances[joined], n_keep)
+            walk_to_kept, edges.size, edges.ravel(), kept, weights.indptr, slots, max_steps, seed, repeat, hits, paths
+        )
+        ends = hits.reshape(-1, 2)
+        arrived = (ends != TRUNCATED).all(axis=1)
+        n_truncated += len(ends) - int(arrived.sum())
+        joined = arrived & (ends[:, 0] != ends[:, 1])  # a walk back to where it came from is a self-loop: no edge
+        path = resistances[joined] + paths.reshape(-1, 2)[joined].sum(axis=1, dtype=np.float64)
+        total = total + _symmetric(position[ends[joined]], 1 / path, n_keep)
     if n_truncated:
-        report_truncated(n_truncated, n_repeats * len(walked), max_steps)
+        report_truncated(n_truncated, n_repeats * len(edges), max_steps)
     return (total / n_repeats).astype(weights.dtype).tocsr()
+
+
+def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
+    """Each edge once, as (n_edges, 2) node numbers, lower one first, and (n_edges,) weights."""
+    rows = np.repeat(np.arange(weights.shape[0], dtype=np.int32), np.diff(weights.indptr))
+    upper = rows < weights.indices
+    return np.column_stack([rows[upper], weights.indices[upper].astype(np.int32)]), weights.data[upper]
 
 
 def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
@@ -69,17 +75,6 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
         RuntimeWarning,
         stacklevel=4,
     )
-
-
-def _cumulative_by_row(values: Array, indptr: Array) -> Array:
-    """Sum up the entries within each row of a CSR matrix, one after the other."""
-    # Sums run row by row, not as differences of a global sum: tiny weights must survive beside large ones.
-    cumulative = np.empty_like(values)
-    lengths = np.diff(indptr)
-    for length in np.unique(lengths[lengths > 0]):
-        slots = indptr[:-1][lengths == length][:, None] + np.arange(length)
-        cumulative[slots] = np.cumsum(values[slots], axis=1)
-    return cumulative
 
 
 def _symmetric(pairs: Array, values: Array, n: int) -> sp.csr_array:

@@ -1,0 +1,234 @@
+"""A video with a fixed camera: the background is the low-rank part, people are the gross errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .cells import Cell
+from .jobs import Job, Options
+from .record import Record, stopwatch
+from .tables import Table, gigabytes, ratio, seconds
+
+if TYPE_CHECKING:
+    from .._backend import Array
+
+DOWNSAMPLING = (10, 10)  # keeps 100 frames and 1920 pixels
+PEER_RANK = 5  # given to systems that need a rank
+THRESHOLDS = 512
+CPCA, WARM_UP = "cpca", "(warm-up)"
+COLUMNS = (
+    "system", "best F1", "graphs s", "after graphs s", "start to finish s", "peak GB", "time / cpca's", "iterations"
+)  # fmt: skip
+
+
+def cpca(X: Array, threads: int | None, record: Record) -> Array:
+    """Ours; the whole background is decoded, since the others give it whole."""
+    with record.timing("import"):
+        from ..estimators import CompressivePCA
+
+    model = CompressivePCA(downsampling=DOWNSAMPLING, n_jobs=threads, random_state=0)
+    with stopwatch() as total:
+        background = model.fit(X).low_rank_.to_array()
+    record.fitted(model.stage_seconds_, total[0])
+    record.values.update(iterations=model.n_iter_, converged=bool(model.converged_), rank=model.n_components_)
+    return background
+
+
+def frpcag(X: Array, threads: int | None, record: Record) -> Array:
+    """Ours without compression."""
+    with record.timing("import"):
+        from ..estimators import FastRobustPCAOnGraphs
+
+    model = FastRobustPCAOnGraphs(1, n_jobs=threads, random_state=0)
+    with stopwatch() as total:
+        background = model.fit(X).low_rank_
+    record.fitted(model.stage_seconds_, total[0])
+    record.values.update(iterations=model.n_iter_, converged=bool(model.converged_))
+    return background
+
+
+def rpca(X: Array, threads: int | None, record: Record) -> Array:
+    """Robust PCA by the inexact augmented Lagrangian, with partial SVD."""
+    with record.timing("import"):
+        from .._threads import limit_threads
+        from ..models.rpca import solve_rpca
+    with record.timing("after"), limit_threads(threads):
+        solution = solve_rpca(X)
+    record.values.update(iterations=int(solution.n_iter), converged=bool(solution.converged))
+    return np.asarray(solution.low_rank)
+
+
+def rpca_package(X: Array, threads: int | None, record: Record) -> Array:
+    """Package ``rpca`` of PyPI: accelerated alternating projections."""
+    with record.timing("import"):
+        from rpca import RobustPCA
+    with record.timing("after"):
+        model = RobustPCA(n_components=PEER_RANK, verbose=False).fit(X)
+        background = model.low_rank_ + model.mean_
+    record.values.update(iterations=int(model.end_iter_), rank=PEER_RANK)
+    return background
+
+
+def pca(X: Array, threads: int | None, record: Record) -> Array:
+    """scikit-learn's PCA."""
+    with record.timing("import"):
+        from sklearn.decomposition import PCA
+    with record.timing("after"):
+        model = PCA(PEER_RANK, random_state=0).fit(X)
+        background = model.inverse_transform(model.transform(X))
+    record.values["rank"] = PEER_RANK
+    return background
+
+
+def warm_up(X: Array, threads: int | None, record: Record) -> Array:
+    """Ours, and a few iterations without compression."""
+    from ..estimators import FastRobustPCAOnGraphs
+
+    FastRobustPCAOnGraphs(1, max_iter=2, n_jobs=threads, random_state=0).fit(X)
+    return cpca(X, threads, record)
+
+
+SYSTEMS: dict[str, Callable[[Any, int | None, Record], Any]] = {
+    WARM_UP: warm_up,
+    CPCA: cpca,
+    "frpcag": frpcag,
+    "rpca, inexact ALM": rpca,
+    "rpca (PyPI)": rpca_package,
+    "pca": pca,
+}
+
+
+class VideoJob(Job):
+    """Frames of a restaurant's food counter (I2R "Bootstrap"), 11 of them with people marked by hand."""
+
+    name = "video"
+    title = "Video"
+
+    def systems(self, options: Options) -> tuple[str, ...]:
+        """Ours, then the peers."""
+        return tuple(name for name in SYSTEMS if name != WARM_UP)
+
+    def warm_up(self, options: Options) -> tuple[str, ...]:
+        """Everything of ours, briefly; tiny data need no compiled code."""
+        return () if options.quick else (WARM_UP,)
+
+    def prepare(self, folder: Path, options: Options, record: Record) -> None:
+        """Load or make the frames, and store them with the masks of some."""
+        with record.timing("load"):
+            X, rows, masks, source = _frames(options)
+        np.save(folder / "X.npy", X)
+        np.savez(folder / "masks.npz", rows=rows, masks=masks)
+        record.values.update(source=source, shape=list(X.shape), dtype=str(X.dtype), masks=len(rows))
+
+    def run(self, system: str, folder: Path, options: Options, record: Record) -> None:
+        """Separate the background, then score what is left of the frames with masks."""
+        with record.timing("load"):
+            X = np.load(folder / "X.npy")
+        background = SYSTEMS[system](X, options.threads, record)
+        record.note_peak()
+        with record.timing("score"), np.load(folder / "masks.npz") as known:
+            rows = known["rows"]
+            record.values["f1"] = best_f1(np.abs(X[rows] - background[rows]), known["masks"])
+
+    def tabulate(self, data: Cell, cells: Sequence[Cell], options: Options) -> tuple[Table, ...]:
+        """One row for each system."""
+        ours = next((cell.start_to_finish for cell in cells if cell.system == CPCA), None)
+        n, p = data.value("shape")
+        notes = [
+            f"cpca: CompressivePCA(downsampling={DOWNSAMPLING}), the rest default; pca and rpca (PyPI) are given rank "
+            f"{PEER_RANK}; every row a fresh process, its imports included, reading the stored data and scoring not",
+            f"best F1: of |frame - background| above a threshold against masks of {data.value('masks')} frames, the "
+            "threshold chosen for each system by those masks",
+        ]
+        return (
+            Table(
+                f"{self.title}: {data.value('source')}, {n} x {p} {data.value('dtype')}",
+                COLUMNS,
+                [_row(cell, ours) for cell in cells],
+                [*notes, *_comparisons(cells)],
+            ),
+        )
+
+
+def best_f1(scores: Array, masks: Array, thresholds: int = THRESHOLDS) -> float:
+    """Highest F1 of ``scores > threshold`` against ``masks`` over evenly spaced thresholds.
+
+    Parameters
+    ----------
+    scores
+        Non-negative, any shape.
+    masks
+        Booleans of the same shape.
+    thresholds
+        How many to try between 0 and the largest score.
+
+    Examples
+    --------
+    >>> best_f1(np.array([0.1, 0.9, 0.8, 0.2]), np.array([False, True, True, False]))
+    1.0
+    """
+    top = float(scores.max()) or 1.0
+    bins = np.minimum((scores.ravel() / top * thresholds).astype(int), thresholds - 1)
+    inside = np.bincount(bins[masks.ravel()], minlength=thresholds)
+    everything = np.bincount(bins, minlength=thresholds)
+    hits, marked = inside[::-1].cumsum(), everything[::-1].cumsum()
+    return float(np.max(2 * hits / (marked + max(int(inside.sum()), 1))))
+
+
+def _frames(options: Options) -> tuple[Array, Array, Array, str]:
+    """Frames (n_frames, n_pixels), rows of those with masks, the masks, and what they are."""
+    if options.quick:
+        return (*synthetic_video(), "a moving square, synthetic")
+    from ..datasets import load_bootstrap_video
+
+    return (*load_bootstrap_video(), "I2R Bootstrap, 120 x 160 pixels")
+
+
+def synthetic_video(n_frames: int = 60, height: int = 24, width: int = 32) -> tuple[Array, Array, Array]:
+    """Make a smooth scene in changing light, with a bright square that crosses it; every fifth frame has its mask."""
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:height, :width]
+    scene = 0.4 + 0.2 * np.sin(rows / 5.0) * np.cos(columns / 7.0)
+    light = 1 + 0.1 * np.sin(np.arange(n_frames) / 9.0)
+    masks = np.zeros((n_frames, height, width), dtype=bool)
+    for frame in range(n_frames):
+        left = frame * (width + 6) // n_frames - 6
+        masks[frame, 8:14, max(left, 0) : max(left + 6, 0)] = True
+    video = light[:, None, None] * scene + 0.02 * rng.standard_normal((n_frames, height, width))
+    video[masks] = 0.95
+    frames = video.clip(0, 1).astype(np.float32).reshape(n_frames, -1)
+    known = np.arange(2, n_frames, 5)
+    return frames, known, masks.reshape(n_frames, -1)[known]
+
+
+def _row(cell: Cell, ours: float | None) -> list[str]:
+    if not cell.done:
+        return [cell.system, f"{cell.status}: {cell.reason}"]
+    iterations = "–" if cell.value("iterations") is None else str(cell.value("iterations"))
+    return [
+        cell.system,
+        f"{cell.value('f1'):.3f}",
+        seconds(cell.seconds("graphs")),
+        seconds(cell.seconds("after")),
+        seconds(cell.start_to_finish),
+        gigabytes(cell.peak),
+        ratio(cell.start_to_finish, ours),
+        iterations + (" (not converged)" if cell.value("converged") is False else ""),
+    ]
+
+
+def _comparisons(cells: Sequence[Cell]) -> list[str]:
+    done = {cell.system: cell for cell in cells if cell.done}
+    if CPCA not in done:
+        return []
+    ours = done[CPCA]
+    peers = {name: cell for name, cell in done.items() if name != CPCA}
+    after = "; ".join(f"{ratio(cell.seconds('after'), ours.seconds('after'))} x {name}" for name, cell in peers.items())
+    return [
+        *([f"after graphs, in cpca's times: {after}"] if peers else []),
+        f"cpca's rank, by its own rule: {ours.value('rank')}",
+    ]

@@ -1,0 +1,59 @@
+"""The command ``graphlowrank bench``: run jobs, print their tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import typer
+
+from .._files import check_writable
+from ..bench import FULL_JOBS, JOBS, QUICK_JOBS, Options, Results, run_job
+from ..bench.machine import describe_machine, machine_line
+
+Progress = Callable[[], AbstractContextManager[Callable[[str], None]]]
+
+
+def print_jobs() -> None:
+    """List every job and the systems in it."""
+    width = max(map(len, JOBS))
+    for name, job in JOBS.items():
+        typer.echo(f"{name.ljust(width)}  {job.title}: {', '.join(job.systems(Options()))}")
+
+
+def chosen_jobs(names: Sequence[str], *, quick: bool) -> list[str]:
+    """Jobs to run; all if none is named, or one of each kind in a quick run."""
+    if unknown := [name for name in names if name not in JOBS]:
+        raise typer.BadParameter(f"no job {', '.join(map(repr, unknown))}; there are {', '.join(JOBS)}")
+    return list(names) or list(QUICK_JOBS if quick else FULL_JOBS)
+
+
+def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Progress, *, as_json: bool) -> None:
+    """Run jobs one after the other and print each as it ends; Ctrl-C prints what there is and goes on up."""
+    for name in names:  # before hours of work, not after
+        check_writable(folder / f"{name}.json")
+    machine = describe_machine(options.threads)
+    documents = []
+    if not as_json:
+        typer.echo(machine_line(machine) + "\n")
+    try:
+        for name in names:
+            results = Results(JOBS[name], options, machine, folder)
+            try:
+                with progress() as say:  # closed before printing: a spinner takes over standard output
+                    run_job(JOBS[name], options, results, say)
+            finally:
+                documents.append(results.document())
+                if not as_json:
+                    _print_tables(results)
+    finally:
+        if as_json:
+            typer.echo(json.dumps(documents, indent=2))
+
+
+def _print_tables(results: Results) -> None:
+    for table in results.tables():
+        typer.echo(table.markdown() + "\n")
+    typer.echo(f"`{results.options.command(results.job.name)}`\n")

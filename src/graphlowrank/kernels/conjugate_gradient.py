@@ -1,0 +1,61 @@
+"""The three passes of a conjugate-gradient iteration on many right-hand sides.
+
+Sums over rows are kept block by block, so that they do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from .._backend import Array
+from .compiling import compiled
+from .products import add_weighted_rows
+
+BLOCK = 512  # rows to a partial sum
+
+
+@compiled(fastmath=True)
+def product_and_energy(
+    start: int, stop: int, indptr: Array, indices: Array, data: Array, P: Array, AP: Array, energy: Array
+) -> None:
+    """``AP = A P`` for rows of blocks start <= b < stop, and ``energy[b]`` = column sums of ``P * AP`` over a block."""
+    for block in range(start, stop):
+        sums = energy[block]
+        sums[:] = 0
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, P.shape[0])):
+            row, product = P[i], AP[i]
+            product[:] = 0
+            add_weighted_rows(indptr[i], indptr[i + 1], indices, data, P, product)
+            for column in range(row.shape[0]):
+                sums[column] += row[column] * product[column]
+
+
+@compiled(fastmath=True)
+def advance(
+    start: int, stop: int, alpha: Array, P: Array, AP: Array, inverse: Array, X: Array, R: Array, sums: Array
+) -> None:
+    """``X += alpha P`` and ``R -= alpha AP``, with what the new residual is judged by.
+
+    Of each block and column, ``sums[b, 0]`` is the sum of ``R^2 inverse`` and ``sums[b, 1]`` the largest
+    ``|R| inverse``.
+    """
+    for block in range(start, stop):
+        squares, largest = sums[block, 0], sums[block, 1]
+        squares[:] = 0
+        largest[:] = 0
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, P.shape[0])):
+            x, r, p, ap, weight = X[i], R[i], P[i], AP[i], inverse[i]
+            for column in range(r.shape[0]):
+                x[column] += alpha[column] * p[column]
+                residual = r[column] - alpha[column] * ap[column]
+                r[column] = residual
+                scaled = residual * weight
+                squares[column] += residual * scaled
+                largest[column] = max(largest[column], abs(scaled))
+
+
+@compiled(fastmath=True)
+def redirect(start: int, stop: int, beta: Array, R: Array, inverse: Array, P: Array) -> None:
+    """``P = inverse R + beta P`` for rows of blocks start <= b < stop."""
+    for i in range(start * BLOCK, min(stop * BLOCK, P.shape[0])):
+        r, p, weight = R[i], P[i], inverse[i]
+        for column in range(p.shape[0]):
+            p[column] = weight * r[column] + beta[column] * p[column]

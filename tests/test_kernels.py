@@ -1,0 +1,98 @@
+"""Compiled loops against plain twins that take the same steps."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphlowrank._threads import map_ranges
+from graphlowrank.kernels import walks
+from graphlowrank.kernels.products import csr_times_dense, dense_times_csr
+from graphlowrank.sampling import draw
+from helpers import random_graph
+
+# --- products ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(seed=st.integers(0, 5000), n=st.integers(1, 90), columns=st.integers(1, 40), density=st.floats(0, 1))
+@settings(max_examples=30, deadline=None)
+def test_products_from_either_side(dtype, seed, n, columns, density):
+    A = sp.csr_array(random_graph(n, density, seed, connected=n > 2).weights, dtype=dtype)
+    X = np.random.default_rng(seed).standard_normal((n, columns)).astype(dtype)
+    size = 100 * np.finfo(dtype).eps * (1 + abs(A).max()) * n
+    left, right = np.full_like(X, np.nan), np.full_like(X.T.copy(), np.nan)
+    map_ranges(csr_times_dense, n, A.indptr, A.indices, A.data, X, left)
+    map_ranges(dense_times_csr, columns, A.indptr, A.indices, A.data, X.T.copy(), right)
+    assert_allclose(left, A @ X, atol=size)
+    assert_allclose(right, (A @ X).T, atol=size)
+
+
+# --- walks -------------------------------------------------------------------------------------------------
+
+
+def tables(weights):
+    slots = np.empty(weights.nnz, dtype=walks.STEP)
+    walks.alias_tables(0, weights.shape[0], weights.indptr, weights.indices, weights.data, slots)
+    return slots
+
+
+@given(seed=st.integers(0, 5000), n=st.integers(2, 60), spread=st.floats(0, 6))
+@settings(max_examples=50, deadline=None)
+def test_alias_tables_hold_the_probabilities_of_the_weights(seed, n, spread):
+    weights = random_graph(n, 0.5, seed, spread=spread).weights
+    slots = tables(weights)
+    for node in range(n):
+        own = slice(weights.indptr[node], weights.indptr[node + 1])
+        degree = own.stop - own.start
+        odds = slots["threshold"][own] / 2.0**32
+        chance = np.zeros(n)
+        np.add.at(chance, slots["own"][own], odds / degree)
+        np.add.at(chance, slots["other"][own], (1 - odds) / degree)
+        expected = weights[[node]].toarray().ravel()
+        assert_allclose(chance, expected / expected.sum(), atol=2.0**-31)
+        for end in ("own", "other"):
+            assert_allclose(slots[f"{end}_resistance"][own], 1 / expected[slots[end][own]], rtol=1e-6)
+
+
+def plain_walks(nodes, kept, weights, slots, max_steps, seed, repeat):
+    """All walkers in step, in numpy, with the same random numbers."""
+
+    def mix(z):
+        z = (z ^ (z >> np.uint64(30))) * walks.MIX_1
+        z = (z ^ (z >> np.uint64(27))) * walks.MIX_2
+        return z ^ (z >> np.uint64(31))
+
+    count = np.arange(len(nodes), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        state = mix(mix(np.uint64(seed) + walks.GOLDEN * np.uint64(repeat + 1)) + walks.GOLDEN * count)
+        node, path = nodes.copy(), np.zeros(len(nodes))
+        for _ in range(max_steps):
+            moving = ~kept[node]
+            state[moving] += walks.GOLDEN
+            bits = mix(state)
+            degree = np.diff(weights.indptr)[node].astype(np.uint64)
+            chosen = slots[weights.indptr[node] + (((bits >> np.uint64(32)) * degree) >> np.uint64(32)).astype(int)]
+            own = (bits & np.uint64(2**32 - 1)) < chosen["threshold"]
+            path += np.where(moving, np.where(own, chosen["own_resistance"], chosen["other_resistance"]), 0)
+            node = np.where(moving, np.where(own, chosen["own"], chosen["other"]), node)
+    return np.where(kept[node], node, walks.TRUNCATED), path
+
+
+@given(seed=st.integers(0, 5000), n=st.integers(4, 60), max_steps=st.sampled_from([1, 3, 40]))
+@settings(max_examples=40, deadline=None)
+def test_walkers_agree_with_the_plain_twin(seed, n, max_steps):
+    graph = random_graph(n, 0.2, seed, spread=0.5)
+    kept = np.zeros(n, dtype=bool)
+    kept[draw(graph, max(1, n // 5), random_state=seed)] = True
+    slots = tables(graph.weights)
+    nodes = np.random.default_rng(seed).integers(n, size=3 * n).astype(np.int32)
+    hits, paths = np.empty(3 * n, np.int32), np.empty(3 * n, np.float32)
+    map_ranges(
+        walks.walk_to_kept, len(nodes), nodes, kept, graph.weights.indptr, slots, max_steps, seed, 1, hits, paths
+    )
+    expected_hits, expected_paths = plain_walks(nodes, kept, graph.weights, slots, max_steps, seed, 1)
+    assert_array_equal(hits, expected_hits)
+    assert_allclose(paths, expected_paths, rtol=1e-6)
