@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank._threads import map_ranges
-from graphlowrank.kernels import walks
+from graphlowrank.kernels import cell_search, walks
 from graphlowrank.kernels.products import csr_times_dense, dense_times_csr
 from graphlowrank.sampling import draw
 from helpers import random_graph
@@ -96,3 +96,28 @@ def test_walkers_agree_with_the_plain_twin(seed, n, max_steps):
     expected_hits, expected_paths = plain_walks(nodes, kept, graph.weights, slots, max_steps, seed, 1)
     assert_array_equal(hits, expected_hits)
     assert_allclose(paths, expected_paths, rtol=1e-6)
+
+
+# --- cells -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("queries_to_a_block", [cell_search.QUERIES, None])
+@given(seed=st.integers(0, 5000), n=st.integers(1, 120), n_cells=st.integers(1, 12), n_found=st.integers(1, 30))
+@settings(max_examples=40, deadline=None)
+def test_cell_search_finds_the_nearest_points_of_the_probed_cells(queries_to_a_block, seed, n, n_cells, n_found):
+    rng = np.random.default_rng(seed)
+    n = n if queries_to_a_block is None else n + 2 * queries_to_a_block  # several blocks
+    points = rng.integers(-30, 30, (n, 3)).astype(np.float32)  # products are exact
+    cells = np.sort(rng.integers(n_cells, size=n))
+    starts = np.searchsorted(cells, np.arange(n_cells + 1))
+    probes = np.stack([rng.permutation(n_cells)[: max(1, n_cells // 2)] for _ in range(n)]).astype(np.int32)
+    squares = np.einsum("ij,ij->i", points, points)
+    found = np.empty((n, n_found), np.int32)
+    map_ranges(cell_search.search_cells, -(-n // cell_search.QUERIES), points, squares, starts, probes, found)
+    for query in rng.choice(n, min(n, 40), replace=False):
+        inside = np.flatnonzero(np.isin(cells, probes[query]))
+        expected = np.sort(((points[inside] - points[query]) ** 2).sum(axis=1))[:n_found]
+        own = found[query][found[query] >= 0]
+        assert len(set(own)) == len(own) == len(expected)
+        assert np.isin(own, inside).all()
+        assert_array_equal(np.sort(((points[own] - points[query]) ** 2).sum(axis=1)), expected)

@@ -8,7 +8,8 @@ from sklearn.neighbors import NearestNeighbors
 import graphlowrank.graphs.neighbours as module
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import nearest_neighbours
-from graphlowrank.graphs.neighbours import candidate_distances, nearest_to
+from graphlowrank.graphs.cells import Candidates
+from graphlowrank.graphs.neighbours import nearest_of, nearest_to
 
 
 def brute_force(X, k):
@@ -78,9 +79,9 @@ def test_extreme_units_change_nothing(dtype, engine, rng):
 
 def test_auto_picks_by_size(monkeypatch, rng):
     X = rng.standard_normal((60, 3))
-    monkeypatch.setattr(module, "_approximate_candidates", lambda *args: pytest.fail("approximate was used"))
+    monkeypatch.setattr(module, "cell_candidates", lambda *args: pytest.fail("approximate was used"))
     nearest_neighbours(X, 3)
-    monkeypatch.setattr(module, "EXACT_UP_TO", 50)
+    monkeypatch.setattr(module, "EXACT_PRODUCTS", 50**2 * 53)
     with pytest.raises(pytest.fail.Exception):
         nearest_neighbours(X, 3)
 
@@ -97,14 +98,23 @@ def test_threads_do_not_change_the_answer(engine, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_compiled_distances_agree_with_numpy(monkeypatch, dtype, rng):
+@pytest.mark.parametrize("themselves", [False, True])
+def test_compiled_choice_of_neighbours_agrees_with_numpy(monkeypatch, dtype, themselves, rng):
     X = rng.standard_normal((200, 37)).astype(dtype)
-    candidates = rng.integers(-1, 200, (200, 9))
-    plain = candidate_distances(X, candidates)
+    X[50:60] = X[40:50]  # ties
+    queries = None if themselves else X[::-1][:150].copy()
+    n = 200 if themselves else 150
+    indices = np.stack([rng.choice(np.r_[-1, -1, -1, :200], 20, replace=False) for _ in range(n)])
+    indices[:, :5] = np.arange(40, 45)
+    indices[:, 5:10] = np.arange(50, 55)
+    candidates = Candidates(np.array([sorted(set(row), key=lambda i: (i < 0, i)) + [-1] * (20 - len(set(row)))
+                                      for row in indices]), rng.permutation(n))  # fmt: skip
+    plain = nearest_of(X, candidates, 6, queries)
     monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    compiled = candidate_distances(X, candidates)
-    assert_array_equal(np.isinf(compiled), candidates < 0)
-    assert_allclose(compiled, plain, rtol=50 * np.finfo(dtype).eps)
+    compiled = nearest_of(X, candidates, 6, queries)
+    assert compiled[0].dtype == dtype
+    assert_array_equal(compiled[1], plain[1])
+    assert_allclose(compiled[0], plain[0], rtol=50 * np.finfo(dtype).eps, atol=1e-7)
 
 
 def test_nearest_to_finds_the_sample_itself(rng):

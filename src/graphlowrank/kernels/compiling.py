@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 
@@ -18,3 +19,11 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
             return njit(nogil=True, **options)(function)
 
     return decorate
+
+
+@compiled()
+def in_precision_of(array, value):  # type: ignore[no-untyped-def]
+    """Return ``value`` as a number of the array's type; a float64 among float32 would turn all to float64."""
+    number = np.empty(1, array.dtype)
+    number[0] = value
+    return number[0]

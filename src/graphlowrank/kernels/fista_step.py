@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._backend import Array
-from .compiling import compiled
+from .compiling import compiled, in_precision_of
 from .products import add_weighted_rows
 
 LOSS_CODES = {"l1": 0, "l2": 1, "huber": 2}
@@ -34,21 +34,19 @@ def fused_step(
     term's share, or zero. Entry (i, j) of the loss counts row_weights[i] column_weights[j] times. Writes S (in place,
     own rows only), Z_next, and per row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
     """
-    one = Y[0, 0] * 0 + 1  # keeps float32 arithmetic in float32
-    step_ = step * one
-    momentum_ = momentum * one
-    delta_ = delta * one
+    zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
+    step_, momentum_, delta_ = in_precision_of(Y, step), in_precision_of(Y, momentum), in_precision_of(Y, delta)
     for i in range(start, stop):
         z, z_next, s, y = Z[i], Z_next[i], S[i], Y[i]
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, Z, z_next)
         _shrink(z, z_next, y, column_weights, step_, step_ * row_weights[i], loss, delta_, one)
-        moved, size, turned = 0.0 * one, 0.0 * one, 0.0 * one
+        moved, size, turned = zero, zero, zero
         for j in range(z.shape[0]):
             s_next = z_next[j]
             forward = s_next - s[j]
             extrapolated = s_next + momentum_ * forward
-            moved += (extrapolated - z[j]) ** 2
-            size += z[j] ** 2
+            moved += (extrapolated - z[j]) * (extrapolated - z[j])
+            size += z[j] * z[j]
             turned += (z[j] - s_next) * forward
             s[j] = s_next
             z_next[j] = extrapolated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
-from .compiling import compiled
+from .compiling import compiled, in_precision_of
 
 
 @compiled(fastmath=True, inline="always")
@@ -87,7 +87,7 @@ def csr_recurrence(
     ``dots[i]`` is (new . new, new . current) of the row, in double precision. ``coefficient`` times the new row is
     added to that of ``total``, unless that is empty.
     """
-    factor = data[0] * 0 + coefficient  # keeps float32 arithmetic in float32
+    factor = in_precision_of(current, coefficient)
     for i in range(start, stop):
         new, own_row = previous[i], current[i]
         for column in range(new.shape[0]):

@@ -1,0 +1,102 @@
+"""Search for near points in Voronoi cells, many queries and one cell at a time.
+
+Queries that lie close together probe the same cells. So a block of them is taken together and, cell by cell, those that
+probe it are compared with all its points by one matrix product: as many operations as one query at a time, at
+the speed of BLAS.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array
+from .compiling import compiled
+
+QUERIES = 2048  # to a block: their lists of candidates stay in the second-level cache
+POINTS = 256  # of a cell to a product
+FAR = 3e38
+
+
+@compiled(fastmath=True)
+def search_cells(
+    start: int, stop: int, points: Array, squares: Array, cell_starts: Array, probes: Array, found: Array
+) -> None:
+    """Nearest points of each query among those of the cells it probes, for blocks start <= b < stop of queries.
+
+    Parameters
+    ----------
+    start, stop
+        Range of blocks of QUERIES rows.
+    points
+        (n, d) float32, the points of a cell next to each other; they are the queries too.
+    squares
+        (n,) squared lengths of the points.
+    cell_starts
+        (n_cells + 1,) first point of each cell.
+    probes
+        (n, n_probes) cells of each query, nearest first.
+    found
+        (n, n_candidates) is filled with points, in no order; -1 where the cells hold too few. A query finds itself.
+    """
+    n, dimension = points.shape
+    n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]
+    gathered = np.empty((QUERIES, dimension), points.dtype)
+    ends = np.empty(n_cells + 1, np.int64)
+    visitors = np.empty(QUERIES * n_probes, np.int32)
+    best, who = np.empty((QUERIES, n_found), points.dtype), np.empty((QUERIES, n_found), np.int32)
+    for block in range(start, stop):
+        low, high = block * QUERIES, min((block + 1) * QUERIES, n)
+        best[:], who[:] = FAR, -1
+        for first_probe, last_probe in ((0, 1), (1, n_probes)):  # the nearest cell first: most others then fall short
+            _list_visitors(probes[low:high, first_probe:last_probe], ends, visitors)
+            begin = 0
+            for cell in range(n_cells):
+                end = ends[cell]
+                for k in range(end - begin):
+                    gathered[k] = points[low + visitors[begin + k]]
+                for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
+                    right = min(left + POINTS, cell_starts[cell + 1])
+                    products = np.dot(gathered[: end - begin], points[left:right].T)
+                    for k in range(end - begin):
+                        query = visitors[begin + k]
+                        _keep_nearest(left, products[k], squares[left:right], best[query], who[query])
+                begin = end
+        found[low:high] = who[: high - low]
+
+
+@compiled()
+def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
+    """Sort queries by the cells they probe: those of cell c are ``visitors[ends[c - 1]:ends[c]]``."""
+    ends[:] = 0
+    for query in range(probes.shape[0]):
+        for k in range(probes.shape[1]):
+            ends[probes[query, k] + 1] += 1
+    for cell in range(len(ends) - 1):
+        ends[cell + 1] += ends[cell]
+    for query in range(probes.shape[0]):
+        for k in range(probes.shape[1]):
+            cell = probes[query, k]
+            visitors[ends[cell]] = query
+            ends[cell] += 1
+
+
+@compiled(fastmath=True, inline="always")
+def _keep_nearest(first, products, squares, best, who):  # type: ignore[no-untyped-def]
+    """Offer points to a query's list, a heap with the farthest on top, by their distance less a constant."""
+    size = best.shape[0]
+    farthest = best[0]
+    for j in range(products.shape[0]):
+        distance = squares[j] - (products[j] + products[j])  # a literal 2 would make it float64
+        if distance < farthest:
+            place = 0
+            child = 1
+            while child < size:
+                if child + 1 < size and best[child + 1] > best[child]:
+                    child += 1
+                if best[child] <= distance:
+                    break
+                best[place], who[place] = best[child], who[child]
+                place = child
+                child = 2 * place + 1
+            best[place], who[place] = distance, first + j
+            farthest = best[0]
