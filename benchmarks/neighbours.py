@@ -41,6 +41,7 @@ from graphlowrank.graphs import cells, neighbours
 K = 10
 QUERIES = 2000  # rows that recall is measured on
 LONG = 1000  # coordinates; from here on projections are worth a try
+INVERTED_LISTS_PROBED, INVERTED_LISTS_CANDIDATES = 24, 25
 RERANKED = 4  # candidates per neighbour of the projections below
 Result = Iterator[tuple]  # name of the row, seconds, (n, K) indices, once more if searched again
 
@@ -200,24 +201,19 @@ def ours(engine, **constants):
 
 def sweep():
     """Our approximate engine: the defaults, then each constant moved alone."""
-    default = {
-        "PROJECTED_DIMENSIONS": cells.PROJECTED_DIMENSIONS,
-        "CELLS_PROBED": cells.CELLS_PROBED,
-        "CANDIDATES_PER_NEIGHBOUR": cells.CANDIDATES_PER_NEIGHBOUR,
-    }
     moves = {
-        "PROJECTED_DIMENSIONS": (32, 48, 64, 128, 192),
-        "CELLS_PROBED": (6, 12, 16, 36, 48),
-        "CANDIDATES_PER_NEIGHBOUR": (1.0, 1.6, 4.0),
+        "PROJECTED_DIMENSIONS": (48, 64, 128),
+        "CELLS_PER_ROOT": (1, 4),
+        "TRIAL_RECALL": (0.95, 0.98, 0.995, 0.999),
     }
-    settings = [default] + [{**default, name: value} for name, values in moves.items() for value in values]
-    for chosen in settings:
-        dimensions, n_cells, candidates = chosen.values()
-        name = f"ours approximate {dimensions} dims, {n_cells} cells, {candidates:g} k"
+    default = {name: getattr(cells, name) for name in moves}
+    for chosen in [default] + [{**default, name: value} for name, values in moves.items() for value in values]:
+        dimensions, per_root, recall = chosen.values()
+        name = f"ours approximate {dimensions} dims, {per_root} sqrt(n) cells, trial recall {recall:g}"
         if chosen == default:
             yield simple(f"{name} (default)", ours("approximate", **chosen))
         else:  # with as many dimensions as there are, or more, nothing is projected
-            moved = chosen["PROJECTED_DIMENSIONS"] != default["PROJECTED_DIMENSIONS"]
+            moved = dimensions != default["PROJECTED_DIMENSIONS"]
             yield simple(name, ours("approximate", **chosen), shortest=dimensions + 1 if moved else 0)
 
 
@@ -256,14 +252,14 @@ def _search_short(short, X, *, rerank):
 def faiss_inverted_lists(X):
     """What our approximate engine does, its cells searched by faiss one query at a time."""
     points = cells.project(X, cells.PROJECTED_DIMENSIONS, np.random.RandomState(0))
-    n_cells = max(1, min(int(cells.CELLS_PER_ROOT * np.sqrt(len(X))), len(X) // 8))
+    n_cells = max(1, min(int(4 * np.sqrt(len(X))), len(X) // 8))  # better for it than our 2
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_cells)
     index.cp.niter, index.cp.min_points_per_centroid = cells.TRAINING_ROUNDS, 1
     index.cp.max_points_per_centroid = cells.TRAINING_ROWS_PER_CELL
-    index.nprobe = min(cells.CELLS_PROBED, n_cells)
+    index.nprobe = min(INVERTED_LISTS_PROBED, n_cells)
     index.train(points)
     index.add(points)
-    candidates = index.search(points, int(np.ceil(cells.CANDIDATES_PER_NEIGHBOUR * K)) + 1)[1]
+    candidates = index.search(points, INVERTED_LISTS_CANDIDATES)[1]
     return neighbours.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
 
 

@@ -1,13 +1,20 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
+import graphlowrank.graphs.graph as graph_module
+from graphlowrank.decoders import upsample
 from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
 from graphlowrank.graphs.build import WEIGHT_FLOOR
+from graphlowrank.graphs.locality import renumber
 from graphlowrank.linalg.eigen import largest_eigenvalue
+from graphlowrank.reduction import kron_reduce
+from graphlowrank.sampling import draw
 from helpers import assert_is_laplacian, disjoint, random_graph
 
 
@@ -136,3 +143,35 @@ def test_as_graph_wraps_what_users_have():
     assert as_graph(sp.coo_matrix(dense), 2).n_edges == 1
     assert as_graph(graph) is graph
     assert as_graph(dense.astype(int)).weights.dtype == np.float64
+
+
+@given(seed=st.integers(0, 5000), n=st.integers(2, 40))
+@settings(max_examples=30, deadline=None)
+def test_renumbering_is_undone(seed, n):
+    graph = random_graph(n, 0.2, seed, connected=seed % 2 == 0)
+    near = renumber(graph.weights, np.random.default_rng(seed).permutation(n).astype(np.int32))
+    assert near.weights.has_canonical_format
+    everything = near.nodes(np.arange(n))
+    assert_array_equal(np.sort(everything), np.arange(n))
+    assert_array_equal(near.weights.toarray()[np.ix_(everything, everything)], graph.weights.toarray())
+    signals = np.random.default_rng(seed).standard_normal((n, 3))
+    there = np.empty_like(signals)
+    there[everything] = signals
+    assert_array_equal(near.restore(there), signals)
+    assert_allclose(near.restore(near.weights @ there), graph.weights @ signals, rtol=1e-9, atol=1e-9)
+
+
+def test_upsampling_and_walks_do_not_mind_the_numbering(rng):
+    graph = knn_graph(rng.standard_normal((400, 2)), 6)
+    keep = draw(graph, 80, random_state=0)
+    values = rng.standard_normal((len(keep), 2))
+    plain = upsample(graph, keep, values).X
+    small = kron_reduce(graph, keep, "random_walk", n_repeats=60, random_state=0).weights.toarray()
+    with patch.object(graph_module, "RENUMBERED_ABOVE", 0):
+        again = Graph(graph.weights)
+        assert again.renumbered.order is not None
+        assert_allclose(upsample(again, keep, values).X, plain, atol=1e-5)
+        renumbered = kron_reduce(again, keep, "random_walk", n_repeats=60, random_state=0).weights.toarray()
+    exact = kron_reduce(graph, keep, "exact").weights.toarray()
+    for found in (small, renumbered):  # other walks, the same expectation
+        assert np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)

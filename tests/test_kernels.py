@@ -6,9 +6,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.csgraph import connected_components, shortest_path
 
 from graphlowrank._threads import map_ranges
 from graphlowrank.kernels import cell_search, walks
+from graphlowrank.kernels.components import breadth_first
 from graphlowrank.kernels.products import csr_times_dense, dense_times_csr
 from graphlowrank.sampling import draw
 from helpers import random_graph
@@ -28,6 +30,24 @@ def test_products_from_either_side(dtype, seed, n, columns, density):
     map_ranges(dense_times_csr, columns, A.indptr, A.indices, A.data, X.T.copy(), right)
     assert_allclose(left, A @ X, atol=size)
     assert_allclose(right, (A @ X).T, atol=size)
+
+
+# --- components --------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 5000), n=st.integers(1, 60), density=st.floats(0, 0.1))
+@settings(max_examples=60, deadline=None)
+def test_components_are_those_of_scipy(seed, n, density):
+    weights = random_graph(n, density, seed, connected=False).weights
+    labels, order = np.empty(n, np.int32), np.empty(n, np.int32)
+    breadth_first(weights.indptr, weights.indices, labels, order)
+    assert_array_equal(labels, connected_components(weights, directed=False)[1])
+    assert_array_equal(np.sort(order), np.arange(n))
+    assert (np.diff(labels[order]) >= 0).all()  # one component after the other
+    largest = np.bincount(labels).argmax()
+    reached = order[labels[order] == largest]
+    steps = shortest_path(weights, unweighted=True, indices=reached[0])[reached]
+    assert (np.diff(steps) >= 0).all()  # near nodes first
 
 
 # --- walks -------------------------------------------------------------------------------------------------
@@ -90,9 +110,9 @@ def test_walkers_agree_with_the_plain_twin(seed, n, max_steps):
     slots = tables(graph.weights)
     nodes = np.random.default_rng(seed).integers(n, size=3 * n).astype(np.int32)
     hits, paths = np.empty(3 * n, np.int32), np.empty(3 * n, np.float32)
-    map_ranges(
-        walks.walk_to_kept, len(nodes), nodes, kept, graph.weights.indptr, slots, max_steps, seed, 1, hits, paths
-    )
+    starts = graph.weights.indptr
+    places = np.column_stack([starts[:-1], np.where(kept, 0, np.diff(starts))])
+    map_ranges(walks.walk_to_kept, len(nodes), nodes, places, slots, max_steps, seed, 1, hits, paths)
     expected_hits, expected_paths = plain_walks(nodes, kept, graph.weights, slots, max_steps, seed, 1)
     assert_array_equal(hits, expected_hits)
     assert_allclose(paths, expected_paths, rtol=1e-6)

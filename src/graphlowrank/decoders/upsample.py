@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.sparse as sp
+from collections.abc import Callable
 
-from .._backend import Array
+import numpy as np
+
+from .._backend import Array, spmm
 from ..graphs import Graph
-from ..linalg.multigrid import pyamg_installed
+from ..linalg.grounded import GroundedLaplacian
+from ..linalg.multigrid import multigrid, pyamg_installed
 from ..linalg.spd import Preconditioner, solve_spd
 from ..sampling import check_reach
 from ..solution import Solution
@@ -58,24 +60,44 @@ def upsample(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     check_reach(graph, keep)
-    signals = np.empty((graph.n_nodes, values.shape[1]), dtype=values.dtype)
-    signals[keep] = values
-    dropped = np.setdiff1d(np.arange(graph.n_nodes), keep, assume_unique=True)
-    if dropped.size == 0:
-        return Solution(signals, 0, converged=True, residual=0.0)
+    if len(keep) == graph.n_nodes:
+        return Solution(values.copy(), 0, converged=True, residual=0.0)
     # In double precision even for single-precision data, unless little is asked for: faint ties of 1e-4 must be
     # resolved, and these are only a few columns.
     single = values.dtype == np.float32 and graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM
-    dtype = np.float32 if single else np.float64
-    rows = graph.weights[dropped].astype(dtype)
-    degrees = np.asarray(rows.sum(axis=1)).ravel()
-    L_dd = (sp.diags_array(degrees, format="csr") - rows[:, dropped]).tocsr()
-    known = rows[:, keep] @ values.astype(dtype)
-    solution = solve_spd(L_dd, known, diagonal=degrees, preconditioner=preconditioner, tol=tol, max_iter=max_iter)
-    signals[dropped] = solution.X
+    near = graph.renumbered
+    weights, nodes = near.weights.astype(np.float32 if single else np.float64, copy=False), near.nodes(keep)
+    A = GroundedLaplacian.of(weights, nodes)
+    signals = np.zeros((graph.n_nodes, values.shape[1]), dtype=weights.dtype)
+    signals[nodes] = values
+    known = spmm(weights, signals)
+    known[nodes] = 0
+    solution = solve_spd(
+        A,
+        known,
+        diagonal=np.where(A.free, A.degrees, np.inf),
+        strong=lambda: _on_free_nodes(A),
+        preconditioner=preconditioner,
+        tol=tol,
+        max_iter=max_iter,
+    )
+    signals += solution.X
+    signals = near.restore(signals).astype(values.dtype, copy=False)
     remedy = "the graph has long thin parts; keep more nodes or raise n_neighbors"
     if preconditioner == "auto" and not pyamg_installed():
         remedy += ", or pip install graphlowrank[amg] for a solver that does not mind them"
     return Solution(signals, solution.n_iter, solution.converged, solution.residual).warn_unless_converged(
         "Decoding", remedy
     )
+
+
+def _on_free_nodes(A: GroundedLaplacian) -> Callable[[Array], Array]:
+    """Multigrid for the system of the free nodes, on signals of all nodes."""
+    cycle = multigrid(A.matrix())
+
+    def precondition(R: Array) -> Array:
+        Z = np.zeros_like(R)
+        Z[A.free] = cycle(R[A.free])
+        return Z
+
+    return precondition

@@ -65,9 +65,10 @@ def graph_of_neighbours(distances: Array, indices: Array, bandwidth: float = 1.0
     """Weigh neighbour lists (n, k) by the Gaussian kernel and symmetrise them."""
     n, k = indices.shape
     values = gaussian_weights(distances, bandwidth * float(distances.mean(dtype=np.float64)))
-    directed = sp.csr_array(
-        (values.ravel(), indices.ravel().astype(np.int32), np.arange(0, n * k + 1, k)), shape=(n, n)
-    )
+    # 32 bits also for the row starts: scipy would make both kinds of index 64 bits wide for one that is.
+    index = np.int32 if n * k < 2**30 else np.int64
+    starts = np.arange(0, n * k + 1, k, dtype=index)
+    directed = sp.csr_array((values.ravel(), indices.ravel().astype(index), starts), shape=(n, n))
     return Graph(directed.maximum(directed.T.tocsr()).tocsr())
 
 

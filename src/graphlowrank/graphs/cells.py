@@ -10,14 +10,20 @@ from sklearn.utils.extmath import randomized_svd
 from .._backend import Array
 from .._threads import library_limit, map_ranges, single_threaded_libraries
 
-# Chosen on MNIST, USPS, video pixels, cells and clouds of up to a million points: see benchmarks/neighbours.py.
+# Chosen on MNIST, USPS, video pixels and clouds of up to a million points: see benchmarks/neighbours.py.
 PROJECTED_DIMENSIONS = 96
-CANDIDATES_PER_NEIGHBOUR = 2.4
 PROJECTION_ROWS = 8000
-CELLS_PER_ROOT = 4  # cells = 4 sqrt(n): finding the cells and searching them then cost about the same
-CELLS_PROBED = 24
+CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then cost about the same
 TRAINING_ROWS_PER_CELL = 20
 TRAINING_ROUNDS = 4
+
+# How many cells to probe and how many candidates to measure is found out on a few points of the data themselves.
+TRIAL_QUERIES = 64
+TRIAL_RECALL = 0.99  # share of their true neighbours to lie in the cells probed, and to be among the candidates
+FEWEST_CELLS_PROBED, MOST_CELLS_PROBED = 8, 64
+MOST_CANDIDATES = 12  # for each neighbour
+SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood
+TRIAL_CHUNK = 4096  # rows compared with the trial points together
 CHUNK = 65_536  # rows whose cells are found together
 
 
@@ -64,12 +70,14 @@ def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> C
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
     with library_limit():
-        probes = _probes(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+        centres = _cell_centres(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+    n_probes, n_candidates = _effort(X, points, centres, n_neighbors, rng)
+    probes = _nearest_cells(points, centres, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
     points, probes = points[order], probes[order]
-    found = np.empty((n, min(n, int(np.ceil(CANDIDATES_PER_NEIGHBOUR * n_neighbors)) + 1)), dtype=np.int32)
+    found = np.empty((n, n_candidates), dtype=np.int32)
     squares = np.einsum("ij,ij->i", points, points)
     with single_threaded_libraries():
         map_ranges(search_cells, -(-n // QUERIES), points, squares, cell_starts, probes, found)
@@ -81,8 +89,8 @@ def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> C
     return Candidates(indices, order)
 
 
-def _probes(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
-    """Nearest of ``n_cells`` cells to each point, (n, CELLS_PROBED), nearest first; their centres by k-means."""
+def _cell_centres(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
+    """Centres (n_cells, d) by a few rounds of k-means on a part of the points."""
     import faiss
 
     k_means = faiss.Kmeans(
@@ -94,10 +102,66 @@ def _probes(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
         min_points_per_centroid=1,
     )
     k_means.train(points)
-    probes = np.empty((len(points), min(CELLS_PROBED, n_cells)), dtype=np.int32)
+    return np.asarray(k_means.centroids)
+
+
+def _effort(X: Array, points: Array, centres: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
+    """Cells to probe and candidates to measure so that nearly all true neighbours of some trial points are found."""
+    trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
+    truth = _true_neighbours(X, trial, n_neighbors)
+    most = min(MOST_CELLS_PROBED, len(centres))
+    cells = exact_candidates(points[truth.ravel()], centres, 1).reshape(truth.shape)
+    probes = exact_candidates(points[trial], centres, most)
+    found = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
+    n_probes = min(most, max(FEWEST_CELLS_PROBED, int(np.searchsorted(found, TRIAL_RECALL)) + 1))
+
+    fewest = n_neighbors + 1 + SPARE_CANDIDATES
+    if points.shape[1] < X.shape[1]:  # the projection upsets the order
+        fewest = max(fewest, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
+    return n_probes, min(fewest, MOST_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
+
+
+def _ranks(points: Array, rows: Array, neighbours: Array) -> Array:
+    """Points that are nearer to ``points[rows[i]]`` than ``points[neighbours[i, j]]`` is, counted for each i and j."""
+    ranks = np.zeros(neighbours.shape, dtype=np.int64)
+    limits = ((points[rows][:, None] - points[neighbours]) ** 2).sum(axis=2)
+    for start in range(0, len(points), TRIAL_CHUNK):
+        distances = _squared_distances(points[rows], points[start : start + TRIAL_CHUNK])
+        ranks += (distances[:, None, :] < limits[:, :, None]).sum(axis=2)
+    return ranks
+
+
+def _true_neighbours(X: Array, rows: Array, n_neighbors: int) -> Array:
+    """Nearest other rows of ``X`` to a few of its rows, exactly; X is gone through in parts, not copied whole."""
+    centre, scale = centre_and_scale(X)
+    queries = to_single(X[rows], centre, scale)
+    distances = np.full((len(rows), n_neighbors), np.inf, dtype=np.float32)
+    indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
+    for start in range(0, len(X), TRIAL_CHUNK):
+        part = to_single(X[start : start + TRIAL_CHUNK], centre, scale)
+        found = _squared_distances(queries, part)
+        inside = np.flatnonzero((rows >= start) & (rows < start + len(part)))
+        found[inside, rows[inside] - start] = np.inf  # itself
+        distances = np.hstack([distances, found])
+        indices = np.hstack([indices, np.broadcast_to(np.arange(start, start + len(part)), found.shape)])
+        best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
+        distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
+    return indices
+
+
+def _squared_distances(queries: Array, points: Array) -> Array:
+    """Pairwise (n_queries, n_points), by one product."""
+    squares = np.einsum("ij,ij->i", points, points)
+    own = np.einsum("ij,ij->i", queries, queries)
+    return own[:, None] + squares - 2 * (queries @ points.T)
+
+
+def _nearest_cells(points: Array, centres: Array, n_probes: int) -> Array:
+    """Nearest cells (n, n_probes) to each point, nearest first."""
+    probes = np.empty((len(points), n_probes), dtype=np.int32)
     for start in range(0, len(points), CHUNK):
         rows = slice(start, start + CHUNK)
-        probes[rows] = faiss.knn(points[rows], k_means.centroids, probes.shape[1])[1]
+        probes[rows] = exact_candidates(points[rows], centres, n_probes)
     return probes
 
 

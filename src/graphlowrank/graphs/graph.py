@@ -12,8 +12,10 @@ from scipy.sparse.csgraph import connected_components
 
 from .._backend import Array
 from .laplacian import LaplacianKind, laplacian
+from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 
 SYMMETRY_TOLERANCE = 1e-5  # relative; a float32 matrix that was symmetrised passes, a directed graph does not
+COMPILED_ABOVE = 500_000  # entries; below, scipy is done before a compiler has started
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,12 +58,25 @@ class Graph:
     @cached_property
     def components(self) -> Array:
         """Connected component of each node, numbered from 0, (n_nodes,)."""
-        return np.asarray(connected_components(self.weights, directed=False)[1])
+        if self.weights.nnz < COMPILED_ABOVE:
+            return np.asarray(connected_components(self.weights, directed=False)[1])
+        return self._search[0]
+
+    @cached_property
+    def _search(self) -> tuple[Array, Array]:
+        return breadth_first_order(self.weights)
 
     @property
     def n_components(self) -> int:
         """Number of connected components; an isolated node is one."""
         return int(self.components.max()) + 1
+
+    @cached_property
+    def renumbered(self) -> Renumbered:
+        """The same graph with neighbours close together in memory, for loops over the edges of a large graph."""
+        if self.n_nodes <= RENUMBERED_ABOVE:
+            return Renumbered(self.weights, None)
+        return renumber(self.weights, self._search[1])
 
     def laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
         """Laplacian of the graph, see :func:`graphlowrank.graphs.laplacian`."""

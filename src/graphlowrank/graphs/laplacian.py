@@ -32,6 +32,7 @@ def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> s
     connected = degrees > 0
     inverse_root = np.zeros_like(degrees)
     inverse_root[connected] = 1.0 / np.sqrt(degrees[connected])
-    scale = sp.diags_array(inverse_root, format="csr")
+    scaled = weights.data * np.repeat(inverse_root, np.diff(weights.indptr)) * inverse_root[weights.indices]
     diagonal = sp.diags_array(connected.astype(weights.dtype), format="csr")
-    return (diagonal - scale @ weights @ scale).astype(weights.dtype).tocsr()
+    between = sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
+    return (diagonal - between).astype(weights.dtype).tocsr()

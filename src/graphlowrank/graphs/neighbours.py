@@ -14,13 +14,12 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 from .._threads import map_ranges
-from .cells import Candidates, cell_candidates, centre_and_scale, exact_candidates, to_single
+from .cells import SPARE_CANDIDATES, Candidates, cell_candidates, centre_and_scale, exact_candidates, to_single
 
 Engine = Literal["auto", "exact", "approximate"]
 
 EXACT_PRODUCTS = 1e11  # n^2 (p + 50) up to which all pairs are compared: about a second on two cores
 SELECTION = 50  # products that keeping the nearest costs for each pair
-SPARE_CANDIDATES = 4  # exact search: room for single-precision ties at the border of the neighbourhood
 BLOCK_ENTRIES = 4_000_000
 COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy is done before a compiler has started
 
@@ -38,7 +37,8 @@ def nearest_neighbours(
         Neighbours per row, at most n - 1; a row is never its own neighbour.
     engine
         "exact" compares all pairs in blocks. "approximate" projects on the leading principal directions,
-        searches the nearest of about 4 sqrt(n) Voronoi cells, and measures the candidates in full. "auto" is exact
+        searches the nearest of about 2 sqrt(n) Voronoi cells, and measures the candidates in full; how many of both is
+        found out on 64 points, for a recall of about 0.98. "auto" is exact
         where that takes about a second: up to 31000 rows of 50 numbers, 10900 of 784, 2700 of 13000.
     random_state
         Seed of the approximate engine.

@@ -14,17 +14,33 @@ BLOCK = 512  # rows to a partial sum
 
 @compiled(fastmath=True)
 def product_and_energy(
-    start: int, stop: int, indptr: Array, indices: Array, data: Array, P: Array, AP: Array, energy: Array
+    start: int,
+    stop: int,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    diagonal: Array,
+    inverse: Array,
+    P: Array,
+    AP: Array,
+    energy: Array,
 ) -> None:
-    """``AP = A P`` for rows of blocks start <= b < stop, and ``energy[b]`` = column sums of ``P * AP`` over a block."""
+    """``AP = (diag(diagonal) - W) P`` for rows of blocks start <= b < stop, W being the CSR matrix.
+
+    Rows of ``inverse`` 0 are left out: there P must be 0, and AP becomes 0. ``energy[b]`` holds the column sums of
+    ``P * AP`` over a block.
+    """
     for block in range(start, stop):
         sums = energy[block]
         sums[:] = 0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, P.shape[0])):
             row, product = P[i], AP[i]
             product[:] = 0
+            if inverse[i] == 0:
+                continue
             add_weighted_rows(indptr[i], indptr[i + 1], indices, data, P, product)
             for column in range(row.shape[0]):
+                product[column] = diagonal[i] * row[column] - product[column]
                 sums[column] += row[column] * product[column]
 
 

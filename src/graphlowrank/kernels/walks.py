@@ -94,8 +94,7 @@ def walk_to_kept(
     start: int,
     stop: int,
     nodes: Array,
-    kept: Array,
-    indptr: Array,
+    tables: Array,
     slots: Array,
     max_steps: int,
     seed: int,
@@ -105,11 +104,24 @@ def walk_to_kept(
 ) -> None:
     """Walk from ``nodes[w]`` to a kept node for each walker start <= w < stop.
 
-    Writes the node hit, or TRUNCATED after ``max_steps``, and the resistance of the path.
+    Parameters
+    ----------
+    start, stop
+        Range of walkers.
+    nodes
+        (n_walkers,) where they start.
+    tables
+        (n_nodes, 2) first slot of each node and number of its slots; 0 slots for a kept node.
+    slots
+        Alias tables, see :func:`alias_tables`.
+    max_steps, seed, repeat
+        Steps allowed, and what the random numbers depend on besides the walker.
+    hits, resistances
+        (n_walkers,) are filled with the node hit, or TRUNCATED, and the resistance of the path.
     """
     walker, node = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     n_steps, path = np.empty(LANES, np.int64), np.empty(LANES, np.float64)
-    state = np.empty(LANES, np.uint64)
+    state, chosen = np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
     n_lanes, following = 0, start
     while n_lanes > 0 or following < stop:
         while n_lanes < LANES and following < stop:  # fill free lanes
@@ -117,11 +129,12 @@ def walk_to_kept(
             state[n_lanes] = _first_state(seed, repeat, following)
             n_lanes += 1
             following += 1
+        # Two short loops, not one long: the processor then has the memory of more lanes under way at a time.
         lane = 0
         while lane < n_lanes:
-            here = node[lane]
-            if kept[here] or n_steps[lane] == max_steps:
-                hits[walker[lane]] = here if kept[here] else TRUNCATED
+            first, degree = tables[node[lane], 0], tables[node[lane], 1]
+            if degree == 0 or n_steps[lane] == max_steps:
+                hits[walker[lane]] = node[lane] if degree == 0 else TRUNCATED
                 resistances[walker[lane]] = path[lane]
                 n_lanes -= 1  # the last lane takes this place
                 walker[lane], node[lane], n_steps[lane] = walker[n_lanes], node[n_lanes], n_steps[n_lanes]
@@ -129,14 +142,14 @@ def walk_to_kept(
                 continue
             state[lane] += GOLDEN
             bits = _mix(state[lane])
-            first = indptr[here]
-            degree = uint64(indptr[here + 1] - first)
-            slot = slots[first + np.int64(((bits >> S32) * degree) >> S32)]
-            if (bits & LOW_32) < slot.threshold:
+            chosen[lane] = first + np.int64(((bits >> S32) * uint64(degree)) >> S32)
+            lane += 1
+        for lane in range(n_lanes):
+            slot = slots[chosen[lane]]
+            if (_mix(state[lane]) & LOW_32) < slot.threshold:
                 node[lane] = slot.own
                 path[lane] += slot.own_resistance
             else:
                 node[lane] = slot.other
                 path[lane] += slot.other_resistance
             n_steps[lane] += 1
-            lane += 1

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from .._backend import Array, namespace, spmm
 from .._threads import map_ranges
 from ..solution import Solution
+from .grounded import GroundedLaplacian
 
 COMPILED_ABOVE = 2_000_000  # multiplications an iteration; below, scipy is done before a compiler has started
 
@@ -33,11 +34,11 @@ def block_pcg(
     Parameters
     ----------
     A
-        (n, n), anything with ``A @ X``.
+        (n, n), anything with ``A @ X``; a sparse matrix or a `GroundedLaplacian` is worked on by compiled loops.
     B
         (n, k) right-hand sides.
     diagonal
-        (n,) positive diagonal of A.
+        (n,) diagonal of A: positive, or infinite for rows that are not part of the system (their solution is 0).
     precondition
         Symmetric positive definite map of an (n, k) block to an (n, k) block, near the inverse of A; None divides by
         the ``diagonal`` (Jacobi).
@@ -79,19 +80,23 @@ def block_pcg(
 
 def _worth_compiling(A: Any, B: Array) -> bool:
     return (
-        isinstance(A, sp.csr_array)
+        isinstance(A, (sp.csr_array, GroundedLaplacian))
         and isinstance(B, np.ndarray)
         and A.dtype == B.dtype
-        and A.nnz * B.shape[1] > COMPILED_ABOVE
+        and (A if isinstance(A, sp.csr_array) else A.weights).nnz * B.shape[1] > COMPILED_ABOVE
     )
 
 
 def _compiled_jacobi_pcg(
-    A: sp.csr_array, B: Array, diagonal: Array, X0: Array | None, tol: float, max_iter: int
+    A: sp.csr_array | GroundedLaplacian, B: Array, diagonal: Array, X0: Array | None, tol: float, max_iter: int
 ) -> Solution:
     """Twin of the loop above without its temporaries: three passes over memory an iteration instead of about twelve."""
     from ..kernels.conjugate_gradient import BLOCK, advance, product_and_energy, redirect
 
+    if isinstance(A, GroundedLaplacian):
+        W, own = A.weights, A.degrees
+    else:
+        W, own = -A, np.zeros(len(B), dtype=B.dtype)
     inverse = np.ascontiguousarray(1 / diagonal, dtype=B.dtype)
     X = np.zeros_like(B, order="C") if X0 is None else np.array(X0, dtype=B.dtype, order="C")
     R = np.array(B, order="C") if X0 is None else B - spmm(A, X)
@@ -112,7 +117,7 @@ def _compiled_jacobi_pcg(
     n_iter = 0
     while active.any() and n_iter < max_iter:
         map_ranges(redirect, n_blocks, beta, R, inverse, P)
-        map_ranges(product_and_energy, n_blocks, A.indptr, A.indices, A.data, P, AP, energy)
+        map_ranges(product_and_energy, n_blocks, W.indptr, W.indices, W.data, own, inverse, P, AP, energy)
         previous = rz
         rz, largest = measure(_ratio(rz, energy.sum(axis=0), active))
         active = active & ~(largest <= tol * scale)

@@ -79,7 +79,10 @@ def kron_reduce(
 
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     with limit_threads(n_jobs):
-        weights = random_walk_weights(graph.weights, keep, n_repeats=n_repeats, max_steps=max_steps, seed=seed)
+        near = graph.renumbered
+        weights = random_walk_weights(
+            near.weights, near.nodes(keep), n_repeats=n_repeats, max_steps=max_steps, seed=seed
+        )
     return Graph(weights)
 
 

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..kernels.walks import STEP, TRUNCATED, alias_tables, walk_to_kept
+from ..kernels.join import copy_rows, merge_rows, scatter_walks
+from ..kernels.walks import STEP, alias_tables, walk_to_kept
 
 logger = logging.getLogger("graphlowrank")
 
@@ -27,33 +28,23 @@ def random_walk_weights(
 ) -> sp.csr_array:
     """Sparse estimate (n_keep, n_keep) of the Kron-reduced weights, the mean of ``n_repeats`` rounds."""
     n_nodes, n_keep = weights.shape[0], len(keep)
-    kept = np.zeros(n_nodes, dtype=bool)
-    kept[keep] = True
-    position = np.full(n_nodes, TRUNCATED, dtype=np.int32)
+    tables = np.column_stack([weights.indptr[:-1], np.diff(weights.indptr)])
+    tables[keep, 1] = 0
+    position = np.empty(n_nodes, dtype=np.int32)
     position[keep] = np.arange(n_keep, dtype=np.int32)
     slots = np.empty(weights.nnz, dtype=STEP)
     map_ranges(alias_tables, n_nodes, weights.indptr, weights.indices, weights.data, slots)
 
     edges, edge_weights = _upper_edges(weights)
-    inside = kept[edges].all(axis=1)  # an edge between kept nodes needs no walk: it stays as it is
-    total = _symmetric(position[edges[inside]], edge_weights[inside].astype(np.float64) * n_repeats, n_keep)
-    edges, resistances = edges[~inside], 1 / edge_weights[~inside]
-    hits = np.empty(edges.size, dtype=np.int32)
-    paths = np.empty(edges.size, dtype=np.float32)
-    n_truncated = 0
+    hits, paths = np.empty(edges.size, dtype=np.int32), np.empty(edges.size, dtype=np.float32)
+    total, n_truncated = sp.csr_array((n_keep, n_keep), dtype=weights.dtype), 0
     for repeat in range(n_repeats):
-        map_ranges(
-            walk_to_kept, edges.size, edges.ravel(), kept, weights.indptr, slots, max_steps, seed, repeat, hits, paths
-        )
-        ends = hits.reshape(-1, 2)
-        arrived = (ends != TRUNCATED).all(axis=1)
-        n_truncated += len(ends) - int(arrived.sum())
-        joined = arrived & (ends[:, 0] != ends[:, 1])  # a walk back to where it came from is a self-loop: no edge
-        path = resistances[joined] + paths.reshape(-1, 2)[joined].sum(axis=1, dtype=np.float64)
-        total = total + _symmetric(position[ends[joined]], 1 / path, n_keep)
+        map_ranges(walk_to_kept, edges.size, edges.ravel(), tables, slots, max_steps, seed, repeat, hits, paths)
+        joined, lost = _join(hits, paths, edge_weights, position, n_keep, 1 / n_repeats)
+        total, n_truncated = total + joined, n_truncated + lost
     if n_truncated:
         report_truncated(n_truncated, n_repeats * len(edges), max_steps)
-    return (total / n_repeats).astype(weights.dtype).tocsr()
+    return total
 
 
 def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
@@ -77,8 +68,15 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
     )
 
 
-def _symmetric(pairs: Array, values: Array, n: int) -> sp.csr_array:
-    """Sum weights of unordered pairs into a symmetric matrix."""
-    low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=-1)
-    half = sp.coo_array((values, (low, high)), shape=(n, n)).tocsr()
-    return (half + half.T).tocsr()
+def _join(
+    hits: Array, paths: Array, edge_weights: Array, position: Array, n: int, scale: float
+) -> tuple[sp.csr_array, int]:
+    """Sum the conductances of the walks between each pair of the n kept nodes; also the number of walks lost."""
+    starts, lengths = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    columns, entries = np.empty(hits.size, dtype=np.int32), np.empty(hits.size)
+    lost = scatter_walks(hits, paths, edge_weights, position, starts, columns, entries)
+    map_ranges(merge_rows, n, starts, columns, entries, lengths)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32 if hits.size < 2**31 else np.int64)
+    indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=edge_weights.dtype)
+    map_ranges(copy_rows, n, starts, columns, entries, scale, indptr, indices, data)
+    return sp.csr_array((data, indices, indptr), shape=(n, n)), lost

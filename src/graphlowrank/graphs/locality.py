@@ -1,0 +1,66 @@
+"""Numbering of the nodes that puts neighbours close together in memory.
+
+Products and walks on a graph that is larger than the cache wait for memory at every edge, unless the neighbours of a
+node lie near each other. On a million nodes this halves the time of upsampling. The order of a breadth-first search
+serves as well as that of reverse Cuthill-McKee, and comes with the connected components.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array
+from .._threads import map_ranges
+
+RENUMBERED_ABOVE = 100_000  # nodes; smaller graphs fit the third-level cache, and renumbering costs more than it saves
+
+
+@dataclass(frozen=True, eq=False)
+class Renumbered:
+    """Weights of a graph whose node i is node ``order[i]`` of the original; None for the original numbering."""
+
+    weights: sp.csr_array
+    order: Array | None
+
+    def nodes(self, indices: Array) -> Array:
+        """Return the new numbers of the nodes ``indices``."""
+        if self.order is None:
+            return indices
+        position = np.empty_like(self.order)
+        position[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
+        return position[indices]
+
+    def restore(self, signals: Array) -> Array:
+        """Put rows in the new numbering back in the original one."""
+        if self.order is None:
+            return signals
+        restored = np.empty_like(signals)
+        restored[self.order] = signals
+        return restored
+
+
+def breadth_first_order(weights: sp.csr_array) -> tuple[Array, Array]:
+    """Component of each node, and the nodes in the order of a breadth-first search."""
+    from ..kernels.components import breadth_first
+
+    labels, order = (np.empty(weights.shape[0], dtype=np.int32) for _ in range(2))
+    breadth_first(weights.indptr, weights.indices, labels, order)
+    return labels, order
+
+
+def renumber(weights: sp.csr_array, order: Array) -> Renumbered:
+    """Renumber the nodes of a graph: node i becomes ``order[i]``."""
+    from ..kernels.components import permute_rows
+
+    n_nodes = weights.shape[0]
+    position = np.empty_like(order)
+    position[order] = np.arange(n_nodes, dtype=order.dtype)
+    indptr = np.concatenate([[0], np.cumsum(np.diff(weights.indptr)[order])]).astype(weights.indptr.dtype)
+    indices, data = np.empty_like(weights.indices), np.empty_like(weights.data)
+    map_ranges(
+        permute_rows, n_nodes, order, position, weights.indptr, weights.indices, weights.data, indptr, indices, data
+    )
+    return Renumbered(sp.csr_array((data, indices, indptr), shape=weights.shape), order)

@@ -1,0 +1,57 @@
+"""Breadth-first search: connected components, and an order of the nodes that keeps neighbours close."""
+
+from __future__ import annotations
+
+from .._backend import Array
+from .compiling import compiled
+
+
+@compiled()
+def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) -> None:
+    """Search a symmetric CSR matrix component by component, each from its first node.
+
+    Writes the component of each node to ``labels``, counted from 0, and the nodes to ``order`` as they are reached.
+    """
+    labels[:] = -1
+    component, first, last = 0, 0, 0
+    for seed in range(labels.shape[0]):
+        if labels[seed] >= 0:
+            continue
+        labels[seed], order[last] = component, seed
+        last += 1
+        while first < last:
+            node = order[first]
+            first += 1
+            for entry in range(indptr[node], indptr[node + 1]):
+                neighbour = indices[entry]
+                if labels[neighbour] < 0:
+                    labels[neighbour] = component
+                    order[last] = neighbour
+                    last += 1
+        component += 1
+
+
+@compiled()
+def permute_rows(
+    start: int,
+    stop: int,
+    order: Array,
+    position: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    new_indptr: Array,
+    new_indices: Array,
+    new_data: Array,
+) -> None:
+    """Fill rows start <= i < stop of the CSR matrix ``A[order][:, order]``, sorted by column."""
+    for i in range(start, stop):
+        first = new_indptr[i]
+        for k in range(new_indptr[i + 1] - first):
+            entry = indptr[order[i]] + k
+            column, value = position[indices[entry]], data[entry]
+            place = first + k
+            while place > first and new_indices[place - 1] > column:  # rows are short: insertion sort
+                new_indices[place], new_data[place] = new_indices[place - 1], new_data[place - 1]
+                place -= 1
+            new_indices[place], new_data[place] = column, value
