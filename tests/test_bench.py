@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 from graphlowrank.bench import FULL_JOBS, JOBS, QUICK_JOBS, Options, Results, run_job, runner
 from graphlowrank.bench.cells import Cell, run_process, thread_environment, without_folders
-from graphlowrank.bench.clustering import COMPILED_ALREADY, comparisons
+from graphlowrank.bench.clustering import comparisons
 from graphlowrank.bench.clustering_systems import CPCA, FRPCAG, K_MEANS, SPECTRAL, SYSTEMS, UMAP, Task
 from graphlowrank.bench.growth import clouds
 from graphlowrank.bench.jobs import PREPARE, Job
@@ -23,9 +24,11 @@ from graphlowrank.bench.machine import describe_machine, machine_line
 from graphlowrank.bench.memory import StagePeaks, current_memory, peak_memory
 from graphlowrank.bench.record import Record
 from graphlowrank.bench.tables import Table, mean_text, ratio, seconds, slope
+from graphlowrank.bench.textbook import robust_pca
 from graphlowrank.bench.video import best_f1, synthetic_video
 from graphlowrank.bench.worker import answer
 from graphlowrank.cli import app
+from graphlowrank.models import solve_rpca
 
 
 def run(*args):
@@ -131,7 +134,7 @@ def test_clustering_table_says_why_a_row_is_empty_and_shows_umap_twice():
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows[CPCA][-1] == "1.00"
     assert rows[UMAP][-1] == "4.50"
-    assert rows[COMPILED_ALREADY][-1] == "0.50"
+    assert rows["umap + k-means, second fit"][-1] == "0.50"
     assert rows[SPECTRAL] == ["timed out: not done after 9 s"]
 
 
@@ -409,3 +412,12 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     kept = json.loads((tmp_path / "growth.json").read_text())
     assert [cell["system"] for cell in kept["cells"]] == ["1000"]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_textbook_robust_pca_agrees_with_ours(rng):
+    low_rank = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 90))
+    X = low_rank + np.where(rng.random((60, 90)) < 0.05, 10 * rng.standard_normal((60, 90)), 0)
+    found, _, converged = robust_pca(X)
+    assert converged
+    assert_allclose(found, low_rank, atol=1e-3)
+    assert_allclose(found, solve_rpca(X).low_rank, atol=1e-3)

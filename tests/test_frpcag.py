@@ -261,6 +261,20 @@ def test_feature_products_agree_for_any_cut_of_the_rows(monkeypatch, n_rows, den
     assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain, atol=1e-12)
 
 
+def test_wide_data_are_solved_as_their_transpose(monkeypatch):
+    X, L_s, L_f = problem(17, 40)
+    options = {
+        "gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 12, "tol": 1e-300, "trace": True,
+        "sample_weights": np.linspace(0.3, 3, 17), "feature_weights": np.linspace(2, 0.5, 40), "X0": 0.9 * X,
+    }  # fmt: skip
+    plain = solve_frpcag(X, L_s, L_f, **options)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    turned = solve_frpcag(X, L_s, L_f, **options)
+    assert turned.X.flags.c_contiguous
+    assert_allclose(turned.X, plain.X, atol=1e-12)
+    assert_allclose(turned.objective, plain.objective, rtol=1e-12)
+
+
 def test_restarts_end_sooner_and_no_worse(monkeypatch):
     X, L_s, L_f = problem(60, 20)
     options = {"gamma_samples": 5.0, "gamma_features": 5.0, "tol": 1e-6, "max_iter": 5000, "trace": True}

@@ -52,13 +52,13 @@ def modularity(weights: Any, labels: Any) -> float:
     >>> modularity([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
     0.5
     """
-    W = sp.csr_array(weights, dtype=np.float64)
-    membership = np.unique(column_or_1d(labels), return_inverse=True)[1]
-    degrees = np.asarray(W.sum(axis=1)).ravel()
+    W = sp.csr_array(weights)
+    membership = np.unique(column_or_1d(labels), return_inverse=True)[1].astype(np.int32)
+    degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
     total = degrees.sum()
     if total == 0:
         return 0.0
-    edges = W.tocoo()
-    within = edges.data[membership[edges.row] == membership[edges.col]].sum() / total
+    same = np.repeat(membership, np.diff(W.indptr)) == membership[W.indices]
+    within = np.sum(W.data, where=same, dtype=np.float64) / total
     shares = np.bincount(membership, weights=degrees) / total
     return float(within - np.sum(shares**2))

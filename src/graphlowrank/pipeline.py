@@ -16,6 +16,7 @@ import numpy as np
 from ._backend import Array
 from ._progress import Progress
 from .decoders import DECODERS, Decoded, Labels, Side, decode_labels
+from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
 from .models import solve_frpcag
 from .settings import Settings
@@ -30,6 +31,7 @@ class Compressed:
 
     samples: Side
     features: Side
+    small_samples: Graph | None
     block: Block
     solution: Solution
 
@@ -78,7 +80,7 @@ def compress(
             size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
             callback=update,
         ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
-    return Compressed(rows, columns, block, solution)
+    return Compressed(rows, columns, small_samples, block, solution)
 
 
 def recover(
@@ -100,5 +102,6 @@ def cluster(small: Compressed, n_clusters: int, *, progress: Progress, **options
     """Cluster labels of all samples (Algorithm 3); ``options`` are those of :func:`decode_labels`."""
     with progress.stage("decoding"):
         return decode_labels(
-            small.solution.X, small.samples, n_clusters, feature_weights=small.features.weights, **options
-        )
+            small.solution.X, small.samples, n_clusters, small_graph=small.small_samples,
+            feature_weights=small.features.weights, **options,
+        )  # fmt: skip

@@ -94,8 +94,8 @@ def _problem(data: StepData) -> tuple[Array, Any, Any, dict[str, Any]]:
 
 def iteration_ours(data: StepData, record: Record) -> None:
     """As the estimators do it."""
-    from .._backend import COMPILED_ABOVE
     from ..models import solve_frpcag
+    from ..models.frpcag import COMPILED_ABOVE
 
     X, L_samples, L_features, gammas = _problem(data)
     _iterations(lambda n: solve_frpcag(X, L_samples, L_features, **gammas, tol=0.0, max_iter=n), data, record)

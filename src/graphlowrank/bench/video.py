@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._backend import Array
 
 DOWNSAMPLING = (10, 10)  # keeps 100 frames and 1920 pixels
-PEER_RANK = 5  # given to systems that need a rank
+RANK = 5  # given to every system that takes one
 THRESHOLDS = 512
 CPCA, WARM_UP = "cpca", "(warm-up)"
 COLUMNS = (
@@ -30,10 +30,16 @@ def cpca(X: Array, threads: int | None, record: Record) -> Array:
     with record.timing("import"):
         from ..estimators import CompressivePCA
 
-    model = CompressivePCA(downsampling=DOWNSAMPLING, n_jobs=threads, random_state=0)
+    model = CompressivePCA(RANK, downsampling=DOWNSAMPLING, n_jobs=threads, random_state=0)
     with stopwatch() as total:
         background = model.fit(X).low_rank_.to_array()
     record.fitted(model.stage_seconds_, total[0])
+    with stopwatch() as again:
+        model.fit(X).low_rank_.to_array()
+    stages = model.stage_seconds_
+    graphs = stages["sample graph"] + stages["feature graph"]
+    record.values["again"] = {"graphs": graphs, "after": again[0] - graphs}
+    record.seconds["repeat"] = again[0]
     record.values.update(iterations=model.n_iter_, converged=bool(model.converged_), rank=model.n_components_)
     return background
 
@@ -62,14 +68,24 @@ def rpca(X: Array, threads: int | None, record: Record) -> Array:
     return np.asarray(solution.low_rank)
 
 
+def rpca_textbook(X: Array, threads: int | None, record: Record) -> Array:
+    """Robust PCA as a script in numpy and scipy has it."""
+    with record.timing("import"):
+        from .textbook import robust_pca
+    with record.timing("after"):
+        low_rank, n_iter, converged = robust_pca(X)
+    record.values.update(iterations=n_iter, converged=converged)
+    return low_rank
+
+
 def rpca_package(X: Array, threads: int | None, record: Record) -> Array:
     """Package ``rpca`` of PyPI: accelerated alternating projections."""
     with record.timing("import"):
         from rpca import RobustPCA
     with record.timing("after"):
-        model = RobustPCA(n_components=PEER_RANK, verbose=False).fit(X)
+        model = RobustPCA(n_components=RANK, verbose=False).fit(X)
         background = model.low_rank_ + model.mean_
-    record.values.update(iterations=int(model.end_iter_), rank=PEER_RANK)
+    record.values.update(iterations=int(model.end_iter_), rank=RANK)
     return background
 
 
@@ -78,9 +94,9 @@ def pca(X: Array, threads: int | None, record: Record) -> Array:
     with record.timing("import"):
         from sklearn.decomposition import PCA
     with record.timing("after"):
-        model = PCA(PEER_RANK, random_state=0).fit(X)
+        model = PCA(RANK, random_state=0).fit(X)
         background = model.inverse_transform(model.transform(X))
-    record.values["rank"] = PEER_RANK
+    record.values["rank"] = RANK
     return background
 
 
@@ -97,6 +113,7 @@ SYSTEMS: dict[str, Callable[[Any, int | None, Record], Any]] = {
     CPCA: cpca,
     "frpcag": frpcag,
     "rpca, inexact ALM": rpca,
+    "rpca, inexact ALM, textbook": rpca_textbook,
     "rpca (PyPI)": rpca_package,
     "pca": pca,
 }
@@ -139,8 +156,9 @@ class VideoJob(Job):
         ours = next((cell.start_to_finish for cell in cells if cell.system == CPCA), None)
         n, p = data.value("shape")
         notes = [
-            f"cpca: CompressivePCA(downsampling={DOWNSAMPLING}), the rest default; pca and rpca (PyPI) are given rank "
-            f"{PEER_RANK}; every row a fresh process, its imports included, reading the stored data and scoring not",
+            f"cpca: CompressivePCA({RANK}, downsampling={DOWNSAMPLING}), the rest default; pca and rpca (PyPI) are "
+            f"given rank {RANK} too; every row a fresh process, its imports included, reading the stored data and "
+            "scoring not",
             f"best F1: of |frame - background| above a threshold against masks of {data.value('masks')} frames, the "
             "threshold chosen for each system by those masks",
         ]
@@ -148,7 +166,7 @@ class VideoJob(Job):
             Table(
                 f"{self.title}: {data.value('source')}, {n} x {p} {data.value('dtype')}",
                 COLUMNS,
-                [_row(cell, ours) for cell in cells],
+                [row for cell in cells for row in _rows(cell, ours)],
                 [*notes, *_comparisons(cells)],
             ),
         )
@@ -205,6 +223,22 @@ def synthetic_video(n_frames: int = 60, height: int = 24, width: int = 32) -> tu
     return frames, known, masks.reshape(n_frames, -1)[known]
 
 
+def _rows(cell: Cell, ours: float | None) -> list[list[str]]:
+    again = cell.value("again") if cell.done else None
+    if not again:
+        return [_row(cell, ours)]
+    total = again["graphs"] + again["after"]
+    second = [
+        "",
+        seconds(again["graphs"]),
+        seconds(again["after"]),
+        f"{seconds(total)} (no start)",
+        "",
+        ratio(total, ours),
+    ]
+    return [_row(cell, ours), [f"{cell.system}, second fit", *second, ""]]
+
+
 def _row(cell: Cell, ours: float | None) -> list[str]:
     if not cell.done:
         return [cell.system, f"{cell.status}: {cell.reason}"]
@@ -227,8 +261,18 @@ def _comparisons(cells: Sequence[Cell]) -> list[str]:
         return []
     ours = done[CPCA]
     peers = {name: cell for name, cell in done.items() if name != CPCA}
-    after = "; ".join(f"{ratio(cell.seconds('after'), ours.seconds('after'))} x {name}" for name, cell in peers.items())
-    return [
-        *([f"after graphs, in cpca's times: {after}"] if peers else []),
-        f"cpca's rank, by its own rule: {ours.value('rank')}",
-    ]
+
+    def in_times_of(after: float | None, total: float | None) -> str:
+        return "; ".join(
+            f"{name} {ratio(cell.seconds('after'), after, 1)} after graphs, "
+            f"{ratio((cell.seconds('graphs') or 0.0) + (cell.seconds('after') or 0.0), total, 1)} with them"
+            for name, cell in peers.items()
+        )
+
+    lines = []
+    first, again = ours.record["seconds"], ours.value("again")
+    for what, times in (("first", first), ("second", again)):
+        if peers and times:
+            total = times["graphs"] + times["after"]
+            lines.append(f"in times of cpca's {what} fit: {in_times_of(times['after'], total)}")
+    return lines

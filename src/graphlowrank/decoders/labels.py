@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
+from ..graphs import Graph
 from ..linalg.svd import leading_svd, rank_of
 from ..metrics import modularity
+from ..reduction import kron_reduce
 from .penalty import fit_smooth
 from .side import Side
 
@@ -52,6 +54,7 @@ def decode_labels(
     samples: Side,
     n_clusters: int,
     *,
+    small_graph: Graph | None = None,
     feature_weights: Array | None = None,
     gamma: float = 0.0,
     scores: Scores = "auto",
@@ -71,6 +74,8 @@ def decode_labels(
         Graph on all samples (None where everything was kept), kept nodes and importance weights.
     n_clusters
         Number of clusters.
+    small_graph
+        Graph on the kept samples; None reduces that of all samples where it is needed.
     feature_weights
         Importance weights of the kept features; None for ones.
     gamma
@@ -79,8 +84,8 @@ def decode_labels(
         "whitened" gives the first 1.5 n_clusters directions equal weight and every sample unit length, so that strong
         factors (light on faces) and faint samples do not decide; data with fewer directions than clusters are left
         "scaled". "scaled" runs k-means on the leading principal scores, which is k-means on the low-rank matrix
-        itself, as in the paper. "auto" tries both and takes the whitened ones unless the graph speaks clearly for the
-        others: modularity higher by 0.05.
+        itself, as in the paper. "auto" tries both and takes the whitened ones unless the graph of the kept samples
+        speaks clearly for the others: modularity higher by 0.05.
     n_init
         Restarts of k-means.
     random_state
@@ -91,18 +96,15 @@ def decode_labels(
     wanted = ["whitened", "scaled"] if scores == "auto" and samples.graph is not None else [scores]
     attempts = [cluster_scores(*directions, n_clusters, "whitened" if kind == "auto" else kind) for kind in wanted]
     attempts = attempts[: len({kind for _, kind in attempts})]  # too few directions: both are the same
-    small_labels = [_k_means(points, n_clusters, samples.weights, n_init, rng) for points, _ in attempts]
-    indicators = np.hstack([np.eye(n_clusters, dtype=X_small.dtype)[found] for found in small_labels])
-    spread = fit_smooth(samples, indicators, gamma=gamma, tol=MEMBERSHIP_TOLERANCE).X
-    decoded = [
-        Labels(*pool(part), kind) for part, (_, kind) in zip(np.hsplit(spread, len(attempts)), attempts, strict=True)
-    ]
-    if len(decoded) == 1:
-        return decoded[0]
-    whitened, scaled = decoded
-    weights = samples.graph.weights  # type: ignore[union-attr]
-    lead = modularity(weights, scaled.labels) - modularity(weights, whitened.labels)
-    return scaled if lead > CLEARLY_BETTER else whitened
+    found = [_k_means(points, n_clusters, samples.weights, n_init, rng) for points, _ in attempts]
+    chosen = 0
+    if len(found) == 2:
+        graph = small_graph or kron_reduce(samples.graph, samples.indices, random_state=rng)
+        whitened, scaled = (modularity(graph.weights, labels) for labels in found)
+        chosen = int(scaled - whitened > CLEARLY_BETTER)
+    indicators = np.eye(n_clusters, dtype=X_small.dtype)[found[chosen]]
+    spread = fit_smooth(samples, indicators, gamma=gamma, tol=MEMBERSHIP_TOLERANCE)
+    return Labels(*pool(spread.X), attempts[chosen][1])
 
 
 def _k_means(points: Array, n_clusters: int, weights: Array | None, n_init: int, rng: np.random.RandomState) -> Array:

@@ -13,7 +13,7 @@ from .._threads import map_ranges
 from ..solution import Solution
 from .grounded import GroundedLaplacian
 
-COMPILED_ABOVE = 2_000_000  # multiplications an iteration; below, scipy is done before a compiler has started
+COMPILED_ABOVE = 500_000  # multiplications an iteration; below, scipy is done before a compiler has started
 
 
 def block_pcg(

@@ -14,7 +14,7 @@ Preconditioner = Literal["auto", "jacobi", "multigrid"]
 
 # Graphs of neighbours take 16 to 60 Jacobi iterations. All of multigrid costs as much as 30 (chains) to 70 of them, so
 # waiting for 100 spares the many systems that do without it and costs the others little next to the 200 to 2000 saved.
-STALL_AFTER = 100
+STALL_AFTER = 200
 
 
 def solve_spd(
@@ -46,7 +46,7 @@ def solve_spd(
     preconditioner
         "jacobi" costs nothing to set up and is enough where every node is near a known one; "multigrid" (needs pyamg)
         does not slow down on long chains and large grids. "auto" starts with Jacobi and goes on with multigrid
-        after 100 iterations, if pyamg is installed.
+        after 200 iterations, if pyamg is installed.
     tol
         See `block_pcg`.
     max_iter

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import COMPILED_ABOVE, Array, namespace
+from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
 from ..linalg.eigen import largest_eigenvalue
 from ..solution import Solution
@@ -17,6 +18,7 @@ from .compiled_step import compiled_step
 from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness
 
+COMPILED_ABOVE = 5_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with a transpose on either side
 
 
@@ -77,6 +79,15 @@ def solve_frpcag(
         raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
     gamma_samples = 0.0 if L_samples is None else gamma_samples
     gamma_features = 0.0 if L_features is None else gamma_features
+    if X.shape[1] > X.shape[0] and _worth_compiling(X.T, L_features, gamma_features):
+        # Samples and features are alike to the model; compiled loops want short rows, which stay in the cache.
+        solution = solve_frpcag(
+            np.ascontiguousarray(X.T), L_features, L_samples, gamma_samples=gamma_features,
+            gamma_features=gamma_samples, loss=loss, huber_delta=huber_delta, sample_weights=feature_weights,
+            feature_weights=sample_weights, X0=None if X0 is None else np.ascontiguousarray(X0.T), tol=tol,
+            max_iter=max_iter, size=size, trace=trace, callback=callback,
+        )  # fmt: skip
+        return replace(solution, X=np.ascontiguousarray(solution.X.T))
     lipschitz = 2 * gamma_samples * largest_eigenvalue(L_samples) if gamma_samples else 0.0
     if gamma_features:
         lipschitz += 2 * gamma_features * largest_eigenvalue(L_features)
