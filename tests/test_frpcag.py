@@ -4,12 +4,14 @@ import array_api_strict as strict
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.frpcag as module
+from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import chain_graph
 from graphlowrank.models import compiled_step, solve_frpcag
 from graphlowrank.models.losses import HuberFit, L1Fit, L2Fit, make_loss
@@ -259,6 +261,29 @@ def test_feature_products_agree_for_any_cut_of_the_rows(monkeypatch, n_rows, den
     monkeypatch.setattr(compiled_step, "DENSE_ABOVE", dense_above)
     monkeypatch.setattr(compiled_step, "CACHED_BYTES", n_rows * X.shape[1] * X.itemsize)
     assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain, atol=1e-12)
+
+
+def test_threads_do_not_change_the_solution(monkeypatch, rng):
+    X = rng.standard_normal((301, 37)).astype(np.float32)
+    L_s, L_f = (sp.csr_array(random_graph(n, 0.6).unit_laplacian(), dtype=np.float32) for n in X.shape)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    monkeypatch.setattr(compiled_step, "CACHED_BYTES", 7 * 37 * 4)
+    answers = []
+    for n_jobs in (1, 2, 5):
+        with limit_threads(n_jobs):
+            answers.append(solve_frpcag(X, L_s, L_f, gamma_samples=1.0, gamma_features=0.5).X)
+    assert_array_equal(answers[0], answers[1])
+    assert_array_equal(answers[0], answers[2])
+
+
+def test_compiled_loops_run_along_rows_whatever_the_layout(monkeypatch):
+    X, L_s, L_f = problem(40, 17)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300}
+    by_rows = solve_frpcag(X, L_s, L_f, **options).X
+    by_columns = solve_frpcag(np.asfortranarray(X), L_s, L_f, X0=np.asfortranarray(X), **options).X
+    assert by_columns.flags.c_contiguous
+    assert_array_equal(by_columns, by_rows)
 
 
 def test_wide_data_are_solved_as_their_transpose(monkeypatch):

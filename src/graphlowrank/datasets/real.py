@@ -45,7 +45,7 @@ def load_mnist() -> tuple[Array, Array]:
 def load_usps() -> tuple[Array, Array]:
     """USPS digits: X (9298, 256) float32 in [0, 1] and labels 0..9. Needs ``usps/usps_9298.mat``."""
     table = loadmat(find_file("usps/usps_9298.mat"))["usps_all"]
-    return np.divide(table[:, :256], 255, dtype=np.float32), table[:, 256].astype(int) - 1
+    return np.divide(table[:, :256], 255, dtype=np.float32, order="C"), table[:, 256].astype(int) - 1
 
 
 def load_orl() -> tuple[Array, Array]:

@@ -13,7 +13,8 @@ from ..solvers.fista import Advanced, Step
 from .losses import LossName
 from .smoothness import TwoGraphSmoothness
 
-CACHED_BYTES = 2**18  # rows that are worked on together: their gradient stays in the second-level cache
+CACHED_BYTES = 2**20  # rows that are worked on together: their gradient stays in the cache
+WHOLE = 64  # rows to a tile of the sparse feature product; a part of one costs as much as all of it
 DENSE_ABOVE = 0.25  # share of entries of the feature Laplacian from which BLAS is faster than a sparse product
 
 RowProduct = Callable[[int, int, Array, Array], None]
@@ -41,11 +42,12 @@ def compiled_step(
     spare = np.empty_like(data_matrix)
     sums = np.empty((X.shape[0], 3), dtype=X.dtype)
     feature_gradient = _feature_gradient(smooth, X.dtype)
-    n_rows = max(1, CACHED_BYTES // max(1, X.shape[1] * X.itemsize))
+    n_rows = CACHED_BYTES // max(1, X.shape[1] * X.itemsize)
+    n_rows = n_rows // WHOLE * WHOLE or max(1, n_rows)
 
-    def advance_rows(start: int, stop: int, S: Array, Z: Array, Z_next: Array, momentum: float) -> None:
-        for low in range(start, stop, n_rows):
-            high = min(low + n_rows, stop)
+    def advance_blocks(start: int, stop: int, S: Array, Z: Array, Z_next: Array, momentum: float) -> None:
+        for low in range(start * n_rows, min(stop * n_rows, len(Z)), n_rows):
+            high = min(low + n_rows, len(Z))
             feature_gradient(low, high, Z, Z_next)
             fused_step(
                 low, high, L.indptr, L.indices, scaled, data_matrix, S, Z, Z_next,
@@ -54,7 +56,8 @@ def compiled_step(
 
     def advance(S: Array, Z: Array, momentum: float) -> Advanced:
         nonlocal spare
-        map_ranges(advance_rows, len(Z), S, Z, spare, momentum)
+        # Blocks of the same rows whatever the number of threads: BLAS rounds a row by the shape of its matrix.
+        map_ranges(advance_blocks, -(-len(Z) // n_rows), S, Z, spare, momentum)
         Z, spare = spare, Z
         moved, size, turned = sums.sum(axis=0, dtype=np.float64)
         return Advanced(S, Z, float(np.sqrt(moved)), float(np.sqrt(size)), float(turned))

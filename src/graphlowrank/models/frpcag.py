@@ -105,10 +105,11 @@ def solve_frpcag(
         step = compiled_step(smooth, X, loss, huber_delta, 1 / lipschitz, rows, columns)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
+    start = X if X0 is None else X0
     with single_threaded_libraries() if compiled else nullcontext():
         return fista(
             step,
-            X if X0 is None else X0,
+            np.ascontiguousarray(start) if compiled else start,  # tables often come column by column
             tol=tol,
             max_iter=max_iter,
             size=size,
