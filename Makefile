@@ -32,9 +32,12 @@ $(VENV)/installed-bench: $(VENV)/installed
 bench: export GRAPHLOWRANK_DATA ?= $(wildcard ../shared/data)
 bench: $(VENV)/installed-bench  ## ours beside others, seconds, memory and errors, into benchmarks/results (hours; BENCH="usps --quick" for less)
 	$(BIN)/graphlowrank bench $(BENCH) --output benchmarks/results
+	$(BIN)/python benchmarks/report.py
 
-bench-studies: $(VENV)/installed bench-million  ## every decoder on the same matrices, then the million nodes
+bench-studies: export GRAPHLOWRANK_DATA ?= $(wildcard ../shared/data)
+bench-studies: $(VENV)/installed-bench bench-million  ## every decoder and every neighbour search, then the million nodes
 	$(BIN)/python benchmarks/decoders.py --seeds 2
+	$(BIN)/python benchmarks/neighbours.py --large --output benchmarks/results/neighbours.json
 
 bench-million: $(VENV)/installed  ## seconds and memory of coherence and reduction on a graph of a million nodes (20 minutes)
 	$(BIN)/python benchmarks/million.py

@@ -17,9 +17,8 @@ MARK = "<!-- tables below are written by benchmarks/report.py -->"
 def section(document):
     """Machine, command and tables of one job."""
     tables = [Table(t["title"], tuple(t["columns"]), t["rows"], t["notes"]).markdown() for t in document["tables"]]
-    return "\n\n".join(
-        [f"## {document['job']}", f"`{document['command']}`", machine_line(document["machine"]), *tables]
-    )
+    head = [f"## {document['job']}", f"`{document['command']}`", machine_line(document["machine"])]
+    return "\n\n".join([*head, *tables])
 
 
 def main():

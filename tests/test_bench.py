@@ -100,7 +100,7 @@ def test_figures_as_text():
     assert ratio(3.0, 2.0) == "1.50"
     assert ratio(None, 2.0) == ratio(1.0, None) == ratio(1.0, 0.0) == "–"
     assert mean_text([0.25]) == "0.250"
-    assert mean_text([0.2, 0.4]) == "0.300 ± 0.100"
+    assert mean_text([0.2, 0.4]) == "0.300 ± 0.100 (2 runs)"
 
 
 def test_start_to_finish_leaves_out_loading_scoring_and_repeats():
@@ -134,7 +134,7 @@ def test_clustering_table_says_why_a_row_is_empty_and_shows_umap_twice():
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows[CPCA][-1] == "1.00"
     assert rows[UMAP][-1] == "4.50"
-    assert rows["umap + k-means, second fit"][-1] == "0.50"
+    assert rows["umap + k-means, second fit"][3] == "1.00 (no start)"
     assert rows[SPECTRAL] == ["timed out: not done after 9 s"]
 
 
@@ -370,8 +370,8 @@ def test_one_quick_job_from_end_to_end(tmp_path):
     assert result.exit_code == 0, result.output
     assert result.stdout.count("| n |") == 2
     assert "slope 1000 to 4000" in result.stdout
-    assert [path.name for path in tmp_path.iterdir()] == ["growth.json"]
-    text = (tmp_path / "growth.json").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["growth-quick.json"]
+    text = (tmp_path / "growth-quick.json").read_text()
     kept = json.loads(text)
     assert [cell["status"] for cell in kept["cells"]] == ["done"] * 3
     assert_nothing_private(text)
@@ -409,7 +409,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     assert "| 1000 |" in out
     assert err.splitlines()[-1] == f"interrupted; what was done is in {tmp_path}"
     assert "Traceback" not in err
-    kept = json.loads((tmp_path / "growth.json").read_text())
+    kept = json.loads((tmp_path / "growth-quick.json").read_text())
     assert [cell["system"] for cell in kept["cells"]] == ["1000"]
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -55,7 +55,7 @@ def test_components_are_those_of_scipy(seed, n, density):
 
 def tables(weights):
     slots = np.empty(weights.nnz, dtype=walks.STEP)
-    walks.alias_tables(0, weights.shape[0], weights.indptr, weights.indices, weights.data, slots)
+    walks.alias_tables(0, weights.shape[0], weights.indptr, weights.indices, weights.data, 1.0, slots)
     return slots
 
 
@@ -130,10 +130,14 @@ def test_cell_search_finds_the_nearest_points_of_the_probed_cells(queries_to_a_b
     points = rng.integers(-30, 30, (n, 3)).astype(np.float32)  # products are exact
     cells = np.sort(rng.integers(n_cells, size=n))
     starts = np.searchsorted(cells, np.arange(n_cells + 1))
-    probes = np.stack([rng.permutation(n_cells)[: max(1, n_cells // 2)] for _ in range(n)]).astype(np.int32)
-    squares = np.einsum("ij,ij->i", points, points)
+    others = np.argsort(rng.random((n, n_cells)) - 2 * (cells[:, None] == np.arange(n_cells)), axis=1)  # own cell first
+    probes = others[:, : max(1, n_cells // 2)].astype(np.int32)
+    centres = rng.integers(-30, 30, (n_cells, 3)).astype(np.float32)
     found = np.empty((n, n_found), np.int32)
-    map_ranges(cell_search.search_cells, -(-n // cell_search.QUERIES), points, squares, starts, probes, found)
+    given = points - centres[cells]
+    squares = np.einsum("ij,ij->i", given, given)
+    n_blocks = -(-n // cell_search.QUERIES)
+    map_ranges(cell_search.search_cells, n_blocks, given, squares, centres, starts, probes, found)
     for query in rng.choice(n, min(n, 40), replace=False):
         inside = np.flatnonzero(np.isin(cells, probes[query]))
         expected = np.sort(((points[inside] - points[query]) ** 2).sum(axis=1))[:n_found]

@@ -53,6 +53,16 @@ def test_approximate_recall_against_exact_search():
     assert recall >= 0.95
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_approximate_search_sees_into_tight_clusters(offset, rng):
+    # Clusters a thousand times smaller than their distances: squared lengths would swallow what is within them.
+    centres = rng.uniform(-1, 1, (20, 10))
+    X = centres[rng.integers(20, size=6000)] + 1e-3 * rng.standard_normal((6000, 10)) + offset
+    truth = NearestNeighbors(n_neighbors=10).fit(X).kneighbors()[1]
+    found = nearest_neighbours(X, 10, engine="approximate", random_state=0)[1]
+    assert np.mean([len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True)]) / 10 >= 0.97
+
+
 def test_exact_engine_agrees_with_scikit_learn(rng):
     X = rng.standard_normal((800, 20))
     distances, indices = NearestNeighbors(n_neighbors=8).fit(X).kneighbors()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
@@ -140,12 +140,15 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
             left.clear()  # a failure, or Ctrl-C, ends the others after the range they are at
             raise
 
-    helpers = [_helpers(n_threads - 1).submit(work) for _ in range(n_threads - 1)]
+    helpers: list[Future[None]] = []
     try:
+        helpers.extend(_helpers(n_threads - 1).submit(work) for _ in range(n_threads - 1))
         work()
     finally:
-        wait(helpers)
-    for helper in helpers:
+        # What has not begun by now (another call holds the threads) has nothing left to do.
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
         helper.result()
 
 
@@ -159,5 +162,12 @@ def _helpers(n_threads: int) -> ThreadPoolExecutor:
     return _pools[n_threads]
 
 
-if hasattr(os, "register_at_fork"):  # threads do not survive a fork; the child starts its own
-    os.register_at_fork(after_in_child=_pools.clear)
+def _start_anew() -> None:
+    """Forget threads and locks that did not survive a fork."""
+    global _shared  # noqa: PLW0603
+    _pools.clear()
+    _shared = _SharedLimits()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

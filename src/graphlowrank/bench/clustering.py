@@ -107,8 +107,9 @@ class ClusteringJob(Job):
                     break  # rather fewer seeds than no row
                 again = Record()
                 labels = SYSTEMS[system](Task(X, n_clusters, seed, self.downsampling, options.threads), again)
-                errors.append(clustering_error(y, labels))
                 record.values.setdefault("again", again.seconds)
+                if seed < options.seeds:
+                    errors.append(clustering_error(y, labels))
         record.values["errors"] = errors
 
     def tabulate(self, data: Cell, cells: Sequence[Cell], options: Options) -> tuple[Table, ...]:
@@ -119,7 +120,7 @@ class ClusteringJob(Job):
         for cell in cells:
             rows.append(_row(cell, ours))
             if cell.system in FITTED_TWICE and cell.value("again"):
-                rows.append(_row_again(cell.system, cell.value("again"), ours))
+                rows.append(_row_again(cell.system, cell.value("again")))
         n, p = data.value("shape")
         title = f"{self.title}: {data.value('source')}, {n} x {p} {data.value('dtype')}"
         return (Table(title, COLUMNS, rows, [*self._remarks(data, found, options), *comparisons(found)]),)
@@ -128,8 +129,8 @@ class ClusteringJob(Job):
         loads = [cell.record["seconds"]["load"] for cell in found.values() if cell.done]
         notes = [
             f"cpca: CompressiveClustering({data.value('clusters')}, downsampling={self.downsampling!r}), the rest "
-            f"default; errors over {options.seeds} seed(s), times of the first; every row a fresh process, its imports "
-            "included; not included: reading the stored data"
+            f"default; errors over up to {options.seeds} seed(s), times of the first; every row a fresh process, its "
+            "imports included; not included: reading the stored data"
             + (f" ({seconds(max(loads))} s at most, the same for all)" if loads else "")
             + ", scoring"
         ]
@@ -170,7 +171,7 @@ def _row(cell: Cell, ours: float | None) -> list[str]:
     ]
 
 
-def _row_again(system: str, again: Mapping[str, float], ours: float | None) -> list[str]:
+def _row_again(system: str, again: Mapping[str, float]) -> list[str]:
     graphs, after = again.get("graphs", 0.0), again["after"]
     total = graphs + after
     return [
@@ -180,7 +181,7 @@ def _row_again(system: str, again: Mapping[str, float], ours: float | None) -> l
         seconds(after),
         f"{seconds(total)} (no start)",
         "",
-        ratio(total, ours),
+        "",
     ]
 
 
@@ -209,10 +210,18 @@ def comparisons(found: Mapping[str, Cell]) -> list[str]:
     if peers:
         takes = ", ".join(f"{ratio(done[name].start_to_finish, whole)} x {name}" for name in peers)
         lines.append(f"start to finish, in cpca's times: {takes}")
+    first, second = (
+        sum((done[name].value("again") or {}).get(part, 0.0) for part in ("graphs", "after")) if name in done else 0.0
+        for name in (CPCA, UMAP)
+    )
+    if first and second:
+        lines.append(
+            f"second fits, when nothing is compiled or loaded: umap + k-means takes {second / first:.1f} x cpca's time"
+        )
     if CPCA_COLD in done:
         extra = (done[CPCA_COLD].start_to_finish or 0.0) - (whole or 0.0)
         lines.append(
-            f"compiling on the first run ever: {seconds(extra)} s more, once; every other row has it in the cache"
+            f"compiling on the first run ever: {seconds(extra)} s more, once; our other rows have it in the cache"
         )
     return lines
 

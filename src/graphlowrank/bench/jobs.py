@@ -40,6 +40,10 @@ class Options:
         given = [f"--{name} {getattr(self, name):g}" for name in ("seeds", "threads", "timeout") if self._differs(name)]
         return " ".join(["graphlowrank bench", job, *(["--quick"] if self.quick else []), *given])
 
+    def file_name(self, job: str) -> str:
+        """Name of a job's results: those of a quick run never take the place of a full one's."""
+        return f"{job}-quick.json" if self.quick else f"{job}.json"
+
     def _differs(self, name: str) -> bool:
         return bool(getattr(self, name) != getattr(type(self), name))
 

@@ -28,7 +28,7 @@ class Results:
 
     def __init__(self, job: Job, options: Options, machine: dict[str, Any], folder: Path) -> None:
         self.job, self.options, self.machine = job, options, machine
-        self.path = folder / f"{job.name}.json"
+        self.path = folder / options.file_name(job.name)
         self.data = Cell(PREPARE, "not run", "interrupted")
         self.cells: list[Cell] = []
 

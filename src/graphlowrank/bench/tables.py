@@ -75,7 +75,8 @@ def mean_text(values: Sequence[float] | None) -> str:
     mean = sum(values) / len(values)
     if len(values) == 1:
         return f"{mean:.3f}"
-    return f"{mean:.3f} ± {math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)):.3f}"
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    return f"{mean:.3f} ± {deviation:.3f} ({len(values)} runs)"
 
 
 def slope(sizes: Sequence[float], values: Sequence[float | None]) -> float | None:

@@ -16,7 +16,7 @@ FIRST_RANK = 10
 
 def robust_pca(X: Array, *, tol: float = 1e-6, max_iter: int = 1000) -> tuple[Array, int, bool]:
     """Inexact augmented Lagrangian with partial SVD (Lin, Chen and Ma, 2010): (low_rank, n_iter, converged)."""
-    weight, shorter = 1 / np.sqrt(max(X.shape)), min(X.shape)
+    weight, shorter = 1 / float(np.sqrt(max(X.shape))), min(X.shape)  # no numpy scalar: that would promote float32
     size, norm = float(np.linalg.norm(X)), float(np.linalg.norm(X, 2))
     Y = X / max(norm, float(np.abs(X).max()) / weight)
     low_rank, mu, predicted = np.zeros_like(X), 1.25 / norm, min(FIRST_RANK, shorter)

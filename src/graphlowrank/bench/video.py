@@ -34,6 +34,7 @@ def cpca(X: Array, threads: int | None, record: Record) -> Array:
     with stopwatch() as total:
         background = model.fit(X).low_rank_.to_array()
     record.fitted(model.stage_seconds_, total[0])
+    record.note_peak()
     with stopwatch() as again:
         model.fit(X).low_rank_.to_array()
     stages = model.stage_seconds_

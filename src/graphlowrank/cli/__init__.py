@@ -104,7 +104,7 @@ def bench_command(
         except KeyboardInterrupt:
             typer.echo(f"interrupted; what was done is in {output}", err=True)
             raise typer.Exit(INTERRUPTED) from None
-    typer.echo(f"wrote {', '.join(f'{name}.json' for name in names)} to {output}", err=True)
+    typer.echo(f"wrote {', '.join(options.file_name(name) for name in names)} to {output}", err=True)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def chosen_jobs(names: Sequence[str], *, quick: bool) -> list[str]:
 def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Progress, *, as_json: bool) -> None:
     """Run jobs one after the other and print each as it ends; Ctrl-C prints what there is and goes on up."""
     for name in names:  # before hours of work, not after
-        check_writable(folder / f"{name}.json")
+        check_writable(folder / options.file_name(name))
     machine = describe_machine(options.threads)
     documents = []
     if not as_json:

@@ -61,10 +61,12 @@ def upsample(
     """
     check_reach(graph, keep)
     if len(keep) == graph.n_nodes:
-        return Solution(values.copy(), 0, converged=True, residual=0.0)
+        return Solution(values[np.argsort(keep)], 0, converged=True, residual=0.0)
     # In double precision even for single-precision data, unless little is asked for: faint ties of 1e-4 must be
     # resolved, and these are only a few columns.
-    single = values.dtype == np.float32 and graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM
+    single = (
+        values.dtype == graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM and _no_faint_ties(graph)
+    )
     near = graph.renumbered
     weights, nodes = near.weights.astype(np.float32 if single else np.float64, copy=False), near.nodes(keep)
     A = GroundedLaplacian.of(weights, nodes)
@@ -89,6 +91,11 @@ def upsample(
     return Solution(signals, solution.n_iter, solution.converged, solution.residual).warn_unless_converged(
         "Decoding", remedy
     )
+
+
+def _no_faint_ties(graph: Graph) -> bool:
+    """Whether the faintest weight is seen beside the largest degree in single precision."""
+    return bool(graph.weights.data.min(initial=np.inf) > 10 * np.finfo(np.float32).eps * graph.degrees.max())
 
 
 def _on_free_nodes(A: GroundedLaplacian) -> Callable[[Array], Array]:

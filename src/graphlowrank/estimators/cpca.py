@@ -40,7 +40,7 @@ class CompressivePCA(LowRankTransformer):
         "knn", None (no such term; that side is not compressed), a :class:`~graphlowrank.graphs.Graph`, or a symmetric
         non-negative weight matrix.
     neighbors
-        Search engine: "exact", "approximate", or "auto" (exact up to 20000 samples).
+        Search engine: "exact", "approximate" (recall about 0.98), or "auto" (exact where that takes about a second).
     laplacian
         "combinatorial", "normalized", or "auto": combinatorial, whose smoothest signals are constants.
     sampling

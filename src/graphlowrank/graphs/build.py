@@ -41,7 +41,8 @@ def knn_graph(
         Width of the kernel in mean neighbour distances. A narrower one (0.6) trusts only the closest neighbours: better
         clusters on MNIST, worse recovery on unevenly sampled curves.
     neighbors
-        "exact", "approximate" or "auto" (exact up to 20000 points).
+        "exact", "approximate" (recall about 0.98) or "auto": exact where that takes about a second, see
+        :func:`nearest_neighbours`.
     random_state
         Seed of the approximate search.
     n_jobs

@@ -56,7 +56,11 @@ def project(X: Array, n_dimensions: int, rng: np.random.RandomState) -> Array:
         return to_single(X, centre, scale)
     part = X[rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)] - centre
     directions = randomized_svd(part, min(n_dimensions, len(part)), n_iter=2, random_state=rng)[2].T
-    return to_single(X @ directions, centre @ directions, scale)
+    points = np.empty((len(X), directions.shape[1]), dtype=np.float32)
+    for start in range(0, len(X), TRIAL_CHUNK):  # centred before the product: a large offset would drown what it is for
+        points[start : start + TRIAL_CHUNK] = (X[start : start + TRIAL_CHUNK] - centre) @ directions
+    points /= np.float32(scale)
+    return points
 
 
 def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
@@ -78,11 +82,13 @@ def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> C
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
     points, probes = points[order], probes[order]
     found = np.empty((n, n_candidates), dtype=np.int32)
+    points -= centres[probes[:, 0]]
     squares = np.einsum("ij,ij->i", points, points)
     with single_threaded_libraries():
-        map_ranges(search_cells, -(-n // QUERIES), points, squares, cell_starts, probes, found)
+        map_ranges(search_cells, -(-n // QUERIES), points, squares, centres, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
     if short.size:  # cells can hold fewer points than asked for (clumps, tiny n): those rows are searched exactly
+        points += centres[probes[:, 0]]
         found[short] = exact_candidates(points[short], points, found.shape[1])
     indices = np.empty_like(found)
     indices[order] = np.where(found >= 0, order[found], -1)
@@ -124,7 +130,7 @@ def _effort(X: Array, points: Array, centres: Array, n_neighbors: int, rng: np.r
 def _ranks(points: Array, rows: Array, neighbours: Array) -> Array:
     """Points that are nearer to ``points[rows[i]]`` than ``points[neighbours[i, j]]`` is, counted for each i and j."""
     ranks = np.zeros(neighbours.shape, dtype=np.int64)
-    limits = ((points[rows][:, None] - points[neighbours]) ** 2).sum(axis=2)
+    limits = ((points[rows][:, None] - points[neighbours]) ** 2).sum(axis=2, dtype=np.float64)
     for start in range(0, len(points), TRIAL_CHUNK):
         distances = _squared_distances(points[rows], points[start : start + TRIAL_CHUNK])
         ranks += (distances[:, None, :] < limits[:, :, None]).sum(axis=2)
@@ -135,7 +141,7 @@ def _true_neighbours(X: Array, rows: Array, n_neighbors: int) -> Array:
     """Nearest other rows of ``X`` to a few of its rows, exactly; X is gone through in parts, not copied whole."""
     centre, scale = centre_and_scale(X)
     queries = to_single(X[rows], centre, scale)
-    distances = np.full((len(rows), n_neighbors), np.inf, dtype=np.float32)
+    distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
     for start in range(0, len(X), TRIAL_CHUNK):
         part = to_single(X[start : start + TRIAL_CHUNK], centre, scale)
@@ -150,7 +156,8 @@ def _true_neighbours(X: Array, rows: Array, n_neighbors: int) -> Array:
 
 
 def _squared_distances(queries: Array, points: Array) -> Array:
-    """Pairwise (n_queries, n_points), by one product."""
+    """Pairwise (n_queries, n_points), by one product; in double precision, which stands the cancellation."""
+    queries, points = queries.astype(np.float64), points.astype(np.float64)
     squares = np.einsum("ij,ij->i", points, points)
     own = np.einsum("ij,ij->i", queries, queries)
     return own[:, None] + squares - 2 * (queries @ points.T)

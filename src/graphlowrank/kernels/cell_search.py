@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
-from .compiling import compiled
+from .compiling import compiled, in_precision_of
 
 QUERIES = 2048  # to a block: their lists of candidates stay in the second-level cache
 POINTS = 256  # of a cell to a product
@@ -19,7 +19,14 @@ FAR = 3e38
 
 @compiled(fastmath=True)
 def search_cells(
-    start: int, stop: int, points: Array, squares: Array, cell_starts: Array, probes: Array, found: Array
+    start: int,
+    stop: int,
+    points: Array,
+    squares: Array,
+    centres: Array,
+    cell_starts: Array,
+    probes: Array,
+    found: Array,
 ) -> None:
     """Nearest points of each query among those of the cells it probes, for blocks start <= b < stop of queries.
 
@@ -28,9 +35,12 @@ def search_cells(
     start, stop
         Range of blocks of QUERIES rows.
     points
-        (n, d) float32, the points of a cell next to each other; they are the queries too.
+        (n, d) float32, the points of a cell next to each other; they are the queries too. Each is given from the centre
+        of its cell: squared distances come from products, and would drown in rounding between points far from 0.
     squares
-        (n,) squared lengths of the points.
+        (n,) squared lengths of the points so given.
+    centres
+        (n_cells, d) centres of the cells.
     cell_starts
         (n_cells + 1,) first point of each cell.
     probes
@@ -42,7 +52,8 @@ def search_cells(
     n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]
     gathered = np.empty((QUERIES, dimension), points.dtype)
     ends = np.empty(n_cells + 1, np.int64)
-    visitors = np.empty(QUERIES * n_probes, np.int32)
+    visitors, own = np.empty(QUERIES * n_probes, np.int32), np.empty(QUERIES, points.dtype)
+    zero = in_precision_of(points, 0.0)
     best, who = np.empty((QUERIES, n_found), points.dtype), np.empty((QUERIES, n_found), np.int32)
     for block in range(start, stop):
         low, high = block * QUERIES, min((block + 1) * QUERIES, n)
@@ -53,13 +64,14 @@ def search_cells(
             for cell in range(n_cells):
                 end = ends[cell]
                 for k in range(end - begin):
-                    gathered[k] = points[low + visitors[begin + k]]
+                    query = low + visitors[begin + k]
+                    own[k] = _seen_from(centres[cell], points[query], centres[probes[query, 0]], gathered[k], zero)
                 for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
                     right = min(left + POINTS, cell_starts[cell + 1])
                     products = np.dot(gathered[: end - begin], points[left:right].T)
                     for k in range(end - begin):
                         query = visitors[begin + k]
-                        _keep_nearest(left, products[k], squares[left:right], best[query], who[query])
+                        _keep_nearest(left, products[k], squares[left:right], own[k], best[query], who[query])
                 begin = end
         found[low:high] = who[: high - low]
 
@@ -80,13 +92,24 @@ def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
             ends[cell] += 1
 
 
+@compiled(fastmath=True)
+def _seen_from(centre, point, home, out, zero):  # type: ignore[no-untyped-def]
+    """Write a point, given from ``home``, as seen from ``centre``; return its squared length."""
+    square = zero
+    for j in range(out.shape[0]):
+        coordinate = point[j] + (home[j] - centre[j])
+        out[j] = coordinate
+        square += coordinate * coordinate
+    return square
+
+
 @compiled(fastmath=True, inline="always")
-def _keep_nearest(first, products, squares, best, who):  # type: ignore[no-untyped-def]
-    """Offer points to a query's list, a heap with the farthest on top, by their distance less a constant."""
+def _keep_nearest(first, products, squares, own, best, who):  # type: ignore[no-untyped-def]
+    """Offer points to a query's list, a heap with the farthest on top."""
     size = best.shape[0]
     farthest = best[0]
     for j in range(products.shape[0]):
-        distance = squares[j] - (products[j] + products[j])  # a literal 2 would make it float64
+        distance = own + squares[j] - (products[j] + products[j])  # a literal 2 would make it float64
         if distance < farthest:
             place = 0
             child = 1

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._backend import Array
 from .compiling import compiled
+
+LONG = 64  # neighbours: fewer are sorted by insertion
 
 
 @compiled()
@@ -46,12 +50,19 @@ def permute_rows(
 ) -> None:
     """Fill rows start <= i < stop of the CSR matrix ``A[order][:, order]``, sorted by column."""
     for i in range(start, stop):
-        first = new_indptr[i]
-        for k in range(new_indptr[i + 1] - first):
+        first, degree = new_indptr[i], new_indptr[i + 1] - new_indptr[i]
+        if degree > LONG:
+            entries = slice(indptr[order[i]], indptr[order[i]] + degree)
+            columns, values = position[indices[entries]], data[entries]
+            by_column = np.argsort(columns)
+            new_indices[first : first + degree] = columns[by_column]
+            new_data[first : first + degree] = values[by_column]
+            continue
+        for k in range(degree):
             entry = indptr[order[i]] + k
             column, value = position[indices[entry]], data[entry]
             place = first + k
-            while place > first and new_indices[place - 1] > column:  # rows are short: insertion sort
+            while place > first and new_indices[place - 1] > column:
                 new_indices[place], new_data[place] = new_indices[place - 1], new_data[place - 1]
                 place -= 1
             new_indices[place], new_data[place] = column, value

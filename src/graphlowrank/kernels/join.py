@@ -10,7 +10,14 @@ from .compiling import compiled
 
 @compiled()
 def scatter_walks(
-    hits: Array, paths: Array, weights: Array, position: Array, starts: Array, columns: Array, entries: Array
+    hits: Array,
+    paths: Array,
+    weights: Array,
+    unit: float,
+    position: Array,
+    starts: Array,
+    columns: Array,
+    entries: Array,
 ) -> int:
     """Write each edge's conductance to the rows of both ends that its walks have hit; return the walks lost.
 
@@ -18,8 +25,8 @@ def scatter_walks(
     ----------
     hits, paths
         (2 m,) node hit from either end of an edge, negative for none, and resistance of the path there.
-    weights
-        (m,) of the edges.
+    weights, unit
+        (m,) of the edges, and the unit of weight that resistances are given in.
     position
         (n_nodes,) row of a kept node.
     starts
@@ -44,7 +51,7 @@ def scatter_walks(
         a, b = hits[2 * edge], hits[2 * edge + 1]
         if a >= 0 and b >= 0 and a != b:
             row_a, row_b = position[a], position[b]
-            conductance = 1.0 / (1.0 / weights[edge] + paths[2 * edge] + paths[2 * edge + 1])
+            conductance = unit / (unit / weights[edge] + paths[2 * edge] + paths[2 * edge + 1])
             columns[following[row_a]], entries[following[row_a]] = row_b, conductance
             columns[following[row_b]], entries[following[row_b]] = row_a, conductance
             following[row_a] += 1

@@ -110,7 +110,7 @@ def csr_recurrence(
                 sums[column] += factor * new[column]
         own, cross = 0.0, 0.0
         for column in range(new.shape[0]):
-            own += float(new[column]) * float(new[column])
-            cross += float(new[column]) * float(own_row[column])
+            own += np.float64(new[column]) * np.float64(new[column])
+            cross += np.float64(new[column]) * np.float64(own_row[column])
         dots[i, 0] = own
         dots[i, 1] = cross

@@ -35,10 +35,13 @@ STEP = np.dtype(
 
 
 @compiled()
-def alias_tables(start: int, stop: int, indptr: Array, indices: Array, weights: Array, slots: Array) -> None:
+def alias_tables(
+    start: int, stop: int, indptr: Array, indices: Array, weights: Array, unit: float, slots: Array
+) -> None:
     """Fill the slots of nodes start <= i < stop, one for each edge, so that steps follow the weights (Vose).
 
-    Odds are multiples of 2^-32 / degree. A weight keeps its own precision, however small beside others.
+    Odds are multiples of 2^-32 / degree, so an edge of less than that share of its node is never walked. Resistances
+    are those of weights divided by ``unit``, which keeps them in the range of single precision.
     """
     largest = 0
     for node in range(start, stop):
@@ -53,7 +56,7 @@ def alias_tables(start: int, stop: int, indptr: Array, indices: Array, weights: 
         for k in range(degree):
             slot = slots[first + k]
             slot.own = slot.other = indices[first + k]
-            slot.own_resistance = slot.other_resistance = 1.0 / weights[first + k]
+            slot.own_resistance = slot.other_resistance = unit / weights[first + k]
             slot.threshold = np.uint32(LARGEST_32)
             share[k] = weights[first + k] * (degree / total)
             if share[k] < 1:

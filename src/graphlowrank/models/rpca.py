@@ -292,5 +292,7 @@ def _spectral_norm(X: Array) -> float:
         vector /= np.linalg.norm(vector)
         image = X @ vector
         last, value = value, float(np.linalg.norm(image))
-        vector = image @ X
+        if value == 0:
+            break
+        vector = (image / value) @ X  # of size value, not its square, which may overflow
     return value

@@ -33,17 +33,19 @@ def random_walk_weights(
     position = np.empty(n_nodes, dtype=np.int32)
     position[keep] = np.arange(n_keep, dtype=np.int32)
     slots = np.empty(weights.nnz, dtype=STEP)
-    map_ranges(alias_tables, n_nodes, weights.indptr, weights.indices, weights.data, slots)
+    unit = float(weights.data.max(initial=0.0)) or 1.0
+    map_ranges(alias_tables, n_nodes, weights.indptr, weights.indices, weights.data, unit, slots)
 
     edges, edge_weights = _upper_edges(weights)
     hits, paths = np.empty(edges.size, dtype=np.int32), np.empty(edges.size, dtype=np.float32)
     total, n_truncated = sp.csr_array((n_keep, n_keep), dtype=weights.dtype), 0
     for repeat in range(n_repeats):
         map_ranges(walk_to_kept, edges.size, edges.ravel(), tables, slots, max_steps, seed, repeat, hits, paths)
-        joined, lost = _join(hits, paths, edge_weights, position, n_keep, 1 / n_repeats)
+        joined, lost = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats)
         total, n_truncated = total + joined, n_truncated + lost
     if n_truncated:
-        report_truncated(n_truncated, n_repeats * len(edges), max_steps)
+        walked = int((tables[edges, 1] > 0).any(axis=1).sum())  # an edge between kept nodes needs no walk
+        report_truncated(n_truncated, n_repeats * walked, max_steps)
     return total
 
 
@@ -69,12 +71,12 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
 
 
 def _join(
-    hits: Array, paths: Array, edge_weights: Array, position: Array, n: int, scale: float
+    hits: Array, paths: Array, edge_weights: Array, unit: float, position: Array, n: int, scale: float
 ) -> tuple[sp.csr_array, int]:
     """Sum the conductances of the walks between each pair of the n kept nodes; also the number of walks lost."""
     starts, lengths = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     columns, entries = np.empty(hits.size, dtype=np.int32), np.empty(hits.size)
-    lost = scatter_walks(hits, paths, edge_weights, position, starts, columns, entries)
+    lost = scatter_walks(hits, paths, edge_weights, unit, position, starts, columns, entries)
     map_ranges(merge_rows, n, starts, columns, entries, lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32 if hits.size < 2**31 else np.int64)
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=edge_weights.dtype)
