@@ -286,6 +286,18 @@ def test_compiled_loops_run_along_rows_whatever_the_layout(monkeypatch):
     assert_array_equal(by_columns, by_rows)
 
 
+def test_the_order_of_samples_is_put_back(monkeypatch):
+    X, L_s, L_f = problem(40, 17)
+    options = {
+        "gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 12, "tol": 1e-300,
+        "sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17), "X0": 0.9 * X,
+    }  # fmt: skip
+    plain = solve_frpcag(X, L_s, L_f, **options)
+    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
+    monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
+    assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain.X, atol=1e-12)
+
+
 def test_wide_data_are_solved_as_their_transpose(monkeypatch):
     X, L_s, L_f = problem(17, 40)
     options = {

@@ -12,7 +12,6 @@ from graphlowrank.decoders import upsample
 from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
 from graphlowrank.graphs.build import WEIGHT_FLOOR
 from graphlowrank.graphs.locality import renumber
-from graphlowrank.linalg import eigen
 from graphlowrank.linalg.eigen import largest_eigenvalue
 from graphlowrank.reduction import kron_reduce
 from graphlowrank.sampling import draw
@@ -109,15 +108,6 @@ def test_largest_eigenvalue_is_a_close_upper_bound(seed, n):
         L = random_graph(n, density=0.1, seed=seed).laplacian(kind)
         top = np.linalg.eigvalsh(L.toarray())[-1]
         assert top * (1 - 1e-10) <= largest_eigenvalue(L) <= top * 1.02
-
-
-def test_largest_eigenvalue_by_compiled_products(monkeypatch):
-    for dtype in (np.float32, np.float64):
-        L = sp.csr_array(random_graph(150, density=0.1).laplacian(), dtype=dtype)
-        plain = largest_eigenvalue(L)
-        monkeypatch.setattr(eigen, "COMPILED_ABOVE", 0)
-        assert largest_eigenvalue(L) == pytest.approx(plain, rel=1e-5)
-        monkeypatch.undo()
 
 
 def test_largest_eigenvalue_of_pairs():

@@ -42,17 +42,6 @@ def csr_times_dense(start: int, stop: int, indptr: Array, indices: Array, data: 
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, X, out[i])
 
 
-@compiled(fastmath=True)
-def csr_times_vector(start: int, stop: int, indptr: Array, indices: Array, data: Array, x: Array, out: Array) -> None:
-    """``out[i] = sum_j A[i, j] x[j]`` for rows start <= i < stop of the CSR matrix A."""
-    zero = in_precision_of(x, 0.0)
-    for i in range(start, stop):
-        total = zero
-        for entry in range(indptr[i], indptr[i + 1]):
-            total += data[entry] * x[indices[entry]]
-        out[i] = total
-
-
 TILE = 64  # rows of X side by side, one entry of A serving them all
 
 

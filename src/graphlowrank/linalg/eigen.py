@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 
-from .._backend import Array
-from .._threads import map_ranges
-
-COMPILED_ABOVE = 2_000_000  # entries; below, scipy is done before a compiler has started
 SMALL = 64  # below this a dense solver is faster than a Lanczos run
 LANCZOS_TOLERANCE = 1e-4  # of the residual; from 1e-3 on, 1 % of safety was once too little in thousands of graphs
 SAFETY = 1.01  # a Lanczos value approaches from below, and may have settled on a close second
@@ -34,7 +30,7 @@ def largest_eigenvalue(L: sp.csr_array) -> float:
     start = np.random.RandomState(0).standard_normal(L.shape[0]).astype(L.dtype)  # the same in every run
     try:
         values = eigsh(
-            _operator(L),
+            L,
             k=1,
             which="LA",
             v0=start,
@@ -45,17 +41,3 @@ def largest_eigenvalue(L: sp.csr_array) -> float:
     except ArpackError:
         return row_sum_bound
     return min(float(values[0]) * SAFETY, row_sum_bound)
-
-
-def _operator(L: sp.csr_array) -> sp.csr_array | LinearOperator:
-    """``L``, its products on several threads where it is large."""
-    if L.nnz < COMPILED_ABOVE or L.format != "csr":
-        return L
-    from ..kernels.products import csr_times_vector
-
-    def product(x: Array) -> Array:
-        out = np.empty(len(x), dtype=L.dtype)
-        map_ranges(csr_times_vector, len(x), L.indptr, L.indices, L.data, x.ravel(), out)
-        return out
-
-    return LinearOperator(L.shape, matvec=product, dtype=L.dtype)

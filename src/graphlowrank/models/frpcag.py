@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
+from ..graphs.locality import breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
 from ..solution import Solution
 from ..solvers.fista import Callback, fista, proximal_step
@@ -19,6 +20,8 @@ from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness
 
 COMPILED_ABOVE = 5_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
+RENUMBERED_ABOVE = 50_000  # rows: their neighbours are then far apart in memory
+COPIED_UP_TO = 100_000_000  # bytes: reordering larger data costs more than it saves
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with a transpose on either side
 
 
@@ -79,33 +82,95 @@ def solve_frpcag(
         raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
     gamma_samples = 0.0 if L_samples is None else gamma_samples
     gamma_features = 0.0 if L_features is None else gamma_features
-    if X.shape[1] > X.shape[0] and _worth_compiling(X.T, L_features, gamma_features):
-        # Samples and features are alike to the model; compiled loops want short rows, which stay in the cache.
-        solution = solve_frpcag(
-            np.ascontiguousarray(X.T), L_features, L_samples, gamma_samples=gamma_features,
-            gamma_features=gamma_samples, loss=loss, huber_delta=huber_delta, sample_weights=feature_weights,
-            feature_weights=sample_weights, X0=None if X0 is None else np.ascontiguousarray(X0.T), tol=tol,
-            max_iter=max_iter, size=size, trace=trace, callback=callback,
-        )  # fmt: skip
+    problem = Problem(X, L_samples, L_features, gamma_samples, gamma_features, sample_weights, feature_weights, X0)
+    options: dict[str, Any] = {
+        "loss": loss, "huber_delta": huber_delta, "tol": tol, "max_iter": max_iter, "size": size, "trace": trace,
+        "callback": callback,
+    }  # fmt: skip
+    # Samples and features are alike to the model; compiled loops want short rows, which stay in the cache, and
+    # neighbours that are close together in memory.
+    if X.shape[1] > X.shape[0] and problem.turned().worth_compiling():
+        solution = _minimise(problem.turned(), **options)
         return replace(solution, X=np.ascontiguousarray(solution.X.T))
-    lipschitz = 2 * gamma_samples * largest_eigenvalue(L_samples) if gamma_samples else 0.0
-    if gamma_features:
-        lipschitz += 2 * gamma_features * largest_eigenvalue(L_features)
-    rows = _ones_if_none(sample_weights, X.shape[0], X)
-    columns = _ones_if_none(feature_weights, X.shape[1], X)
-    weighted = sample_weights is not None or feature_weights is not None
+    if X.shape[0] > RENUMBERED_ABOVE and problem.worth_compiling() and X.nbytes <= COPIED_UP_TO:
+        order = breadth_first_order(L_samples)[1]
+        solution = _minimise(problem.reordered(order), **options)
+        restored = np.empty_like(solution.X)
+        restored[order] = solution.X
+        return replace(solution, X=restored)
+    return _minimise(problem, **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data, Laplacians and weights of one instance; see :func:`solve_frpcag`."""
+
+    X: Array
+    L_samples: Any
+    L_features: Any
+    gamma_samples: float
+    gamma_features: float
+    sample_weights: Array | None
+    feature_weights: Array | None
+    X0: Array | None
+
+    def turned(self) -> Problem:
+        """Return the same with samples for features and features for samples; nothing is copied."""
+        start = None if self.X0 is None else self.X0.T
+        return Problem(
+            self.X.T, self.L_features, self.L_samples, self.gamma_features, self.gamma_samples,
+            self.feature_weights, self.sample_weights, start,
+        )  # fmt: skip
+
+    def reordered(self, order: Array) -> Problem:
+        """Return the same with the samples in another order."""
+        weights = None if self.sample_weights is None else self.sample_weights[order]
+        start = None if self.X0 is None else self.X0[order]
+        near = renumber(self.L_samples, order).weights
+        return replace(self, X=self.X[order], L_samples=near, sample_weights=weights, X0=start)
+
+    def worth_compiling(self) -> bool:
+        """Whether compiled loops pay."""
+        return (
+            self.gamma_samples > 0
+            and isinstance(self.X, np.ndarray)
+            and sp.issparse(self.L_samples)
+            and self.X.dtype == self.L_samples.dtype
+            and self.L_samples.nnz * self.X.shape[1] > COMPILED_ABOVE
+        )
+
+
+def _minimise(
+    problem: Problem,
+    *,
+    loss: LossName,
+    huber_delta: float,
+    tol: float,
+    max_iter: int,
+    size: float | None,
+    trace: bool,
+    callback: Callback | None,
+) -> Solution:
+    """FISTA on one problem as it stands."""
+    X, L_features = problem.X, problem.L_features
+    lipschitz = 2 * problem.gamma_samples * largest_eigenvalue(problem.L_samples) if problem.gamma_samples else 0.0
+    if problem.gamma_features:
+        lipschitz += 2 * problem.gamma_features * largest_eigenvalue(L_features)
+    rows = _ones_if_none(problem.sample_weights, X.shape[0], X)
+    columns = _ones_if_none(problem.feature_weights, X.shape[1], X)
+    weighted = problem.sample_weights is not None or problem.feature_weights is not None
     fit = make_loss(loss, X, huber_delta, rows[:, None] * columns if weighted else 1.0)
     if lipschitz == 0:  # no term, or graphs without edges: nothing pulls away from the data
         return Solution(X.copy(), 0, converged=True, residual=0.0)
-    compiled = _worth_compiling(X, L_samples, gamma_samples)
+    compiled = problem.worth_compiling()
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= DENSE_FEATURES_UP_TO:
         L_features = L_features.toarray()
-    smooth = TwoGraphSmoothness(L_samples, L_features, gamma_samples, gamma_features)
+    smooth = TwoGraphSmoothness(problem.L_samples, L_features, problem.gamma_samples, problem.gamma_features)
     if compiled:
         step = compiled_step(smooth, X, loss, huber_delta, 1 / lipschitz, rows, columns)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
-    start = X if X0 is None else X0
+    start = X if problem.X0 is None else problem.X0
     with single_threaded_libraries() if compiled else nullcontext():
         return fista(
             step,
@@ -121,13 +186,3 @@ def solve_frpcag(
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
     xp = namespace(X)
     return xp.ones(n, dtype=X.dtype) if weights is None else xp.astype(weights, X.dtype)
-
-
-def _worth_compiling(X: Array, L_samples: Any, gamma_samples: float) -> bool:
-    return (
-        gamma_samples > 0
-        and isinstance(X, np.ndarray)
-        and sp.issparse(L_samples)
-        and X.dtype == L_samples.dtype
-        and L_samples.nnz * X.shape[1] > COMPILED_ABOVE
-    )
