@@ -18,8 +18,8 @@ TRAINING_ROWS_PER_CELL = 20
 TRAINING_ROUNDS = 4
 
 # How many cells to probe and how many candidates to measure is found out on a few points of the data themselves.
-TRIAL_QUERIES = 64
-TRIAL_RECALL = 0.99  # share of their true neighbours to lie in the cells probed, and to be among the candidates
+TRIAL_QUERIES = 128
+TRIAL_RECALL = 0.993  # share of their true neighbours to lie in the cells probed, and to be among the candidates
 FEWEST_CELLS_PROBED, MOST_CELLS_PROBED = 8, 64
 MOST_CANDIDATES = 12  # for each neighbour
 SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood

@@ -1,6 +1,6 @@
 """Optimisation problems, one file each."""
 
 from .frpcag import solve_frpcag
-from .rpca import RobustPCA, solve_rpca
+from .rpca import LowRankPlusSparse, solve_rpca
 
-__all__ = ["RobustPCA", "solve_frpcag", "solve_rpca"]
+__all__ = ["LowRankPlusSparse", "solve_frpcag", "solve_rpca"]

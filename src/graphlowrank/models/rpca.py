@@ -23,7 +23,7 @@ BLOCK = 1 << 15  # entries worked on at a time, so that they stay in cache
 
 
 @dataclass(frozen=True, eq=False)
-class RobustPCA:
+class LowRankPlusSparse:
     """Answer of :func:`solve_rpca`.
 
     Attributes
@@ -57,7 +57,7 @@ def solve_rpca(
     max_iter: int = 1000,
     growth: float = GROWTH,
     callback: Callback | None = None,
-) -> RobustPCA:
+) -> LowRankPlusSparse:
     """``argmin_{L, S} ||L||_* + weight ||S||_1`` subject to ``L + S = X``.
 
     Inexact augmented Lagrange multipliers (Lin, Chen and Ma 2010), in the precision of X.
@@ -94,7 +94,7 @@ def solve_rpca(
     if not tol >= 0 or max_iter < 1 or not growth > 1:
         raise ValueError(f"needs tol >= 0, max_iter >= 1, growth > 1; got {tol}, {max_iter} and {growth}.")
     if largest == 0:
-        return RobustPCA(X.copy(), X.copy(), X.copy(), 0, 0, converged=True, residual=0.0)
+        return LowRankPlusSparse(X.copy(), X.copy(), X.copy(), 0, 0, converged=True, residual=0.0)
     unit = largest if not 1e-12 < largest < 1e12 else 1.0  # so that squares neither overflow nor vanish
     scaled = X if unit == 1 else X / X.dtype.type(unit)
     tol = max(tol, EPS_FLOOR * float(np.finfo(X.dtype).eps))
@@ -109,7 +109,7 @@ def solve_rpca(
     if unit != 1:
         low_rank *= unit
         sparse *= unit
-    return RobustPCA(low_rank, sparse, dual, found.rank, n_iter, converged=converged, residual=residual)
+    return LowRankPlusSparse(low_rank, sparse, dual, found.rank, n_iter, converged=converged, residual=residual)
 
 
 def _validated(X: Any) -> tuple[Array, float]:
