@@ -15,6 +15,7 @@ from graphlowrank._backend import spmm
 from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
 from graphlowrank.graphs import chain_graph
 from graphlowrank.linalg import pcg
+from graphlowrank.linalg.grounded import GroundedLaplacian
 from graphlowrank.linalg.pcg import block_pcg
 from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
 from helpers import random_graph
@@ -89,6 +90,24 @@ def test_compiled_conjugate_gradients_agree_with_the_plain_ones(monkeypatch, rng
         assert_array_equal(block_pcg(A, B, **options).X, compiled.X)
     short = block_pcg(A, B, **{**options, "tol": 1e-30, "max_iter": 1})
     assert (short.n_iter, short.converged) == (min(1, short.n_iter), False)
+
+
+@pytest.mark.parametrize("compiled_above", [0, 10**9])
+def test_grounded_laplacian_is_solved_on_the_free_nodes(monkeypatch, rng, compiled_above):
+    monkeypatch.setattr(pcg, "COMPILED_ABOVE", compiled_above)
+    graph, grounded = random_graph(40, 0.2), np.array([3, 17, 31])
+    A, free = GroundedLaplacian.of(graph.weights, grounded), np.setdiff1d(np.arange(40), grounded)
+    L = graph.laplacian().toarray()
+    X = np.zeros((40, 3))
+    X[free] = rng.standard_normal((37, 3))
+    assert_allclose((A @ X)[free], (L @ X)[free], rtol=1e-10, atol=1e-10)
+    assert not (A @ X)[grounded].any()
+    assert_allclose(A.matrix().toarray(), L[np.ix_(free, free)], rtol=1e-12)
+    B = A @ X
+    found = block_pcg(A, B, diagonal=np.where(A.free, A.degrees, np.inf), tol=1e-12)
+    assert found.converged
+    assert not found.X[grounded].any()
+    assert_allclose(found.X, X, atol=1e-6)
 
 
 @pytest.mark.parametrize("compiled_above", [0, 10**9])
