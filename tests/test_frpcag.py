@@ -294,7 +294,7 @@ def test_the_order_of_samples_is_put_back(monkeypatch):
     }  # fmt: skip
     plain = solve_frpcag(X, L_s, L_f, **options)
     monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
+    monkeypatch.setattr(module, "ROWS_RENUMBERED_ABOVE", 0)
     assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain.X, atol=1e-12)
 
 

@@ -55,6 +55,11 @@ class Cell:
         return self.status == "done"
 
     @property
+    def why_not_done(self) -> str:
+        """What a row says in place of figures."""
+        return f"{self.status}: {self.reason}"
+
+    @property
     def start_to_finish(self) -> float | None:
         """Seconds of the process, start and imports included, without loading the data, scoring and repeats."""
         if not self.done or self.wall is None:

@@ -159,7 +159,7 @@ def _load(loader: str, options: Options) -> tuple[Any, Any, str]:
 
 def _row(cell: Cell, ours: float | None) -> list[str]:
     if not cell.done:
-        return [cell.system, f"{cell.status}: {cell.reason}"]
+        return [cell.system, cell.why_not_done]
     return [
         cell.system,
         mean_text(cell.value("errors")),

@@ -99,7 +99,7 @@ def _seconds_table(cells: Sequence[Cell]) -> Table:
             mean_text(cell.value("errors")),
         ]
         if cell.done
-        else [cell.system, f"{cell.status}: {cell.reason}"]
+        else [cell.system, cell.why_not_done]
         for cell in cells
     ]
     curves = {name: [cell.stage(name) for cell in cells] for name in stages}
@@ -126,7 +126,7 @@ def _memory_table(cells: Sequence[Cell]) -> Table:
             gigabytes(cell.value("added_bytes")),
         ]
         if cell.done
-        else [cell.system, f"{cell.status}: {cell.reason}"]
+        else [cell.system, cell.why_not_done]
         for cell in cells
     ]
     curves: dict[str, list[float | None]] = {"before the fit": [cell.value("before_bytes") for cell in cells]}

@@ -45,7 +45,7 @@ class Results:
     def tables(self) -> tuple[Table, ...]:
         """Tables of the cells done by now."""
         if not self.data.done:
-            return (Table(self.job.title, ("data",), [[f"{self.data.status}: {self.data.reason}"]]),)
+            return (Table(self.job.title, ("data",), [[self.data.why_not_done]]),)
         return self.job.tabulate(self.data, self.cells, self.options)
 
     def document(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class StepsJob(Job):
             step, version = cell.system.split(MARK)
             if not cell.done:
                 first.setdefault(step, None)
-                rows.append([step, version, f"{cell.status}: {cell.reason}"])
+                rows.append([step, version, cell.why_not_done])
                 continue
             taken = cell.value("step_seconds")
             first.setdefault(step, taken)

@@ -242,7 +242,7 @@ def _rows(cell: Cell, ours: float | None) -> list[list[str]]:
 
 def _row(cell: Cell, ours: float | None) -> list[str]:
     if not cell.done:
-        return [cell.system, f"{cell.status}: {cell.reason}"]
+        return [cell.system, cell.why_not_done]
     iterations = "–" if cell.value("iterations") is None else str(cell.value("iterations"))
     return [
         cell.system,

@@ -87,8 +87,8 @@ def bench_command(
 ) -> None:
     """Compare our systems with others, each in a process of its own: seconds, memory, errors.
 
-    Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; pip install 'graphlowrank[bench]' for
-    the peers. What is missing becomes a row that says so.
+    Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; the peers come with the extra
+    ``bench`` of the package. What is missing becomes a row that says so.
     """
     from ..bench import Options
     from .bench import chosen_jobs, print_jobs, run_bench

@@ -23,7 +23,7 @@ TRIAL_RECALL = 0.993  # share of their true neighbours to lie in the cells probe
 FEWEST_CELLS_PROBED, MOST_CELLS_PROBED = 8, 64
 MOST_CANDIDATES = 12  # for each neighbour
 SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood
-TRIAL_CHUNK = 4096  # rows compared with the trial points together
+CACHED_ROWS = 4096  # gone through together, so that what is made of them stays in the cache
 CHUNK = 65_536  # rows whose cells are found together
 
 
@@ -57,8 +57,8 @@ def project(X: Array, n_dimensions: int, rng: np.random.RandomState) -> Array:
     part = X[rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)] - centre
     directions = randomized_svd(part, min(n_dimensions, len(part)), n_iter=2, random_state=rng)[2].T
     points = np.empty((len(X), directions.shape[1]), dtype=np.float32)
-    for start in range(0, len(X), TRIAL_CHUNK):  # centred before the product: a large offset would drown what it is for
-        points[start : start + TRIAL_CHUNK] = (X[start : start + TRIAL_CHUNK] - centre) @ directions
+    for start in range(0, len(X), CACHED_ROWS):  # centred before the product: a large offset would drown what it is for
+        points[start : start + CACHED_ROWS] = (X[start : start + CACHED_ROWS] - centre) @ directions
     points /= np.float32(scale)
     return points
 
@@ -66,7 +66,7 @@ def project(X: Array, n_dimensions: int, rng: np.random.RandomState) -> Array:
 def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
     """Points near each row of ``X`` in the projection, itself usually among them.
 
-    The inverted lists of faiss, searched by our own loop: the same candidates in a third of the time on MNIST. The
+    The inverted lists of faiss, searched by our own loop, which takes a third of the time of theirs on MNIST. The
     outcome depends neither on the number of threads nor on chance between them, as that of NN-descent does.
     """
     from ..kernels.cell_search import QUERIES, search_cells
@@ -131,8 +131,8 @@ def _ranks(points: Array, rows: Array, neighbours: Array) -> Array:
     """Points that are nearer to ``points[rows[i]]`` than ``points[neighbours[i, j]]`` is, counted for each i and j."""
     ranks = np.zeros(neighbours.shape, dtype=np.int64)
     limits = ((points[rows][:, None] - points[neighbours]) ** 2).sum(axis=2, dtype=np.float64)
-    for start in range(0, len(points), TRIAL_CHUNK):
-        distances = _squared_distances(points[rows], points[start : start + TRIAL_CHUNK])
+    for start in range(0, len(points), CACHED_ROWS):
+        distances = _squared_distances(points[rows], points[start : start + CACHED_ROWS])
         ranks += (distances[:, None, :] < limits[:, :, None]).sum(axis=2)
     return ranks
 
@@ -143,8 +143,8 @@ def _true_neighbours(X: Array, rows: Array, n_neighbors: int) -> Array:
     queries = to_single(X[rows], centre, scale)
     distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
-    for start in range(0, len(X), TRIAL_CHUNK):
-        part = to_single(X[start : start + TRIAL_CHUNK], centre, scale)
+    for start in range(0, len(X), CACHED_ROWS):
+        part = to_single(X[start : start + CACHED_ROWS], centre, scale)
         found = _squared_distances(queries, part)
         inside = np.flatnonzero((rows >= start) & (rows < start + len(part)))
         found[inside, rows[inside] - start] = np.inf  # itself

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
-from ..graphs.locality import breadth_first_order, renumber
+from ..graphs.locality import Renumbered, breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
 from ..solution import Solution
 from ..solvers.fista import Callback, fista, proximal_step
@@ -20,7 +20,7 @@ from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness
 
 COMPILED_ABOVE = 5_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
-RENUMBERED_ABOVE = 50_000  # rows: their neighbours are then far apart in memory
+ROWS_RENUMBERED_ABOVE = 50_000  # rows: their neighbours are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes: reordering larger data costs more than it saves
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with a transpose on either side
 
@@ -92,12 +92,10 @@ def solve_frpcag(
     if X.shape[1] > X.shape[0] and problem.turned().worth_compiling():
         solution = _minimise(problem.turned(), **options)
         return replace(solution, X=np.ascontiguousarray(solution.X.T))
-    if X.shape[0] > RENUMBERED_ABOVE and problem.worth_compiling() and X.nbytes <= COPIED_UP_TO:
-        order = breadth_first_order(L_samples)[1]
-        solution = _minimise(problem.reordered(order), **options)
-        restored = np.empty_like(solution.X)
-        restored[order] = solution.X
-        return replace(solution, X=restored)
+    if X.shape[0] > ROWS_RENUMBERED_ABOVE and problem.worth_compiling() and X.nbytes <= COPIED_UP_TO:
+        near = renumber(L_samples, breadth_first_order(L_samples)[1])
+        solution = _minimise(problem.renumbered(near), **options)
+        return replace(solution, X=near.restore(solution.X))
     return _minimise(problem, **options)
 
 
@@ -122,12 +120,11 @@ class Problem:
             self.feature_weights, self.sample_weights, start,
         )  # fmt: skip
 
-    def reordered(self, order: Array) -> Problem:
-        """Return the same with the samples in another order."""
-        weights = None if self.sample_weights is None else self.sample_weights[order]
-        start = None if self.X0 is None else self.X0[order]
-        near = renumber(self.L_samples, order).weights
-        return replace(self, X=self.X[order], L_samples=near, sample_weights=weights, X0=start)
+    def renumbered(self, near: Renumbered) -> Problem:
+        """Return the same with the samples in the order of their renumbered Laplacian."""
+        weights = None if self.sample_weights is None else self.sample_weights[near.order]
+        start = None if self.X0 is None else self.X0[near.order]
+        return replace(self, X=self.X[near.order], L_samples=near.weights, sample_weights=weights, X0=start)
 
     def worth_compiling(self) -> bool:
         """Whether compiled loops pay."""
