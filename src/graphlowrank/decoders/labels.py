@@ -109,6 +109,7 @@ def decode_labels(
 
 def _k_means(points: Array, n_clusters: int, weights: Array | None, n_init: int, rng: np.random.RandomState) -> Array:
     """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more."""
+    points = points.astype(np.float64)  # scikit-learn would turn single precision into double at every distance
     few = points.size * n_clusters < FEW_PRODUCTS
     with single_threaded_libraries() if few else nullcontext():
         model = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(points, sample_weight=weights)

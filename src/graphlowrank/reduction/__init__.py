@@ -3,9 +3,11 @@
 .. autosummary::
     kron_reduce    Schur complement of the Laplacian: exact (dense), or sparse by random walks
     reduce_graph   the same by name, or a neighbour graph of the sample
+    sparsify       fewer edges, the same Laplacian in expectation
 """
 
 from .kron import kron_reduce
 from .rebuild import Reduction, reduce_graph
+from .sparsify import sparsify
 
-__all__ = ["Reduction", "kron_reduce", "reduce_graph"]
+__all__ = ["Reduction", "kron_reduce", "reduce_graph", "sparsify"]

@@ -67,8 +67,7 @@ def kron_reduce(
     keep = check_indices(keep, graph.n_nodes, name="keep", graph=graph)
     if len(keep) == graph.n_nodes:
         return graph
-    if method == "auto":
-        method = "exact" if graph.n_nodes <= EXACT_UP_TO else "random_walk"
+    method = chosen_method(method, graph)
     if method == "exact":
         return Graph(_schur_weights(graph.weights, keep))
     if method != "random_walk":
@@ -84,6 +83,13 @@ def kron_reduce(
             near.weights, near.nodes(keep), n_repeats=n_repeats, max_steps=max_steps, seed=seed
         )
     return Graph(weights)
+
+
+def chosen_method(method: Method, graph: Graph) -> Method:
+    """Return the method, with what stands for "auto" on this graph."""
+    if method != "auto":
+        return method
+    return "exact" if graph.n_nodes <= EXACT_UP_TO else "random_walk"
 
 
 def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:
