@@ -19,7 +19,7 @@ from .compiled_step import compiled_step
 from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness
 
-COMPILED_ABOVE = 5_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
+COMPILED_ABOVE = 2_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
 ROWS_RENUMBERED_ABOVE = 50_000  # rows: their neighbours are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes: reordering larger data costs more than it saves
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with a transpose on either side
