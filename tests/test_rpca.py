@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.models.rpca as module
+from graphlowrank.linalg import shrinkage
 from graphlowrank.models import solve_rpca
 
 SHAPES = [(120, 150), (150, 120), (300, 250)]  # Gram matrix of rows, of columns, sketch
@@ -100,9 +101,46 @@ def test_single_precision_stays_single_and_close(shape):
 
 def test_iterates_stay_in_single_precision():
     X = low_rank_and_sparse(40, 50)[0].astype(np.float32)
-    state = module._Multipliers(X, 0.1, float(np.abs(X).max()), 1.5)
+    state = module._Multipliers(X, None, 0.1, float(np.abs(X).max()), 1.5)
     state.advance()
     assert {part.dtype for part in (state.E, state.M, state.low)} == {np.dtype(np.float32)}
+
+
+# --- entries that are not observed -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("observed", [0.9, 0.6, 0.35])
+@pytest.mark.parametrize("shape", [(200, 220), (220, 200)], ids=str)
+def test_unseen_entries_are_recovered_too(observed, shape):
+    X, L, S = low_rank_and_sparse(*shape, rank=4)
+    mask = np.random.default_rng(1).random(shape) < observed
+    answer = solve_rpca(np.where(mask, X, np.nan), mask=mask)
+    assert answer.converged
+    assert answer.rank == 4
+    assert relative(answer.low_rank, L) < 1e-5
+    assert relative(answer.sparse, np.where(mask, S, 0)) < 1e-5
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (40, 30)], ids=str)
+def test_dual_certifies_the_optimum_on_the_observed_entries(shape):
+    X, mask = gaussian(*shape), np.random.default_rng(1).random(shape) < 0.7
+    weight = 1 / np.sqrt(0.7 * 40)
+    answer = solve_rpca(X, mask=mask, weight=weight, growth=SLOW, tol=1e-9, max_iter=3000)
+    Y, S, L = answer.dual, answer.sparse, answer.low_rank
+    assert_allclose((L + S)[mask], X[mask], atol=1e-7)
+    assert (S[~mask] == 0).all()
+    assert (Y[~mask] == 0).all()
+    assert np.abs(Y).max() <= weight * (1 + 1e-9)
+    assert_allclose(Y[S != 0], weight * np.sign(S[S != 0]), rtol=1e-9)
+    assert np.linalg.norm(Y, 2) <= 1 + 1e-3
+    assert np.sum(Y * L) == pytest.approx(np.linalg.norm(L, "nuc"), rel=1e-3)
+
+
+def test_values_that_are_not_observed_do_not_matter(rng):
+    X, mask = gaussian(30, 40), rng.random((30, 40)) < 0.8
+    other = np.where(mask, X, 1e6)
+    assert_array_equal(solve_rpca(X, mask=mask).low_rank, solve_rpca(other, mask=mask).low_rank)
+    assert_array_equal(solve_rpca(X, mask=np.ones_like(mask)).low_rank, solve_rpca(X).low_rank)
 
 
 # --- symmetries and limits ---------------------------------------------------------------------------------
@@ -178,7 +216,7 @@ def test_shrinkage_is_that_of_the_full_decomposition(shape, share, dtype):
     left, right = (np.linalg.qr(gaussian(size, min(shape), seed))[0] for seed, size in enumerate(shape))
     values = np.geomspace(1, 1e-4, min(shape))
     M = (left * values @ right.T).astype(dtype)
-    shrink, out = module._Shrinkage(min(shape)), np.empty_like(M)
+    shrink, out = shrinkage.Shrinkage(min(shape)), np.empty_like(M)
     rank, truncated = 0, True
     for _ in range(20):
         rank, truncated = shrink(M, share, 1.0, out=out)
@@ -189,7 +227,7 @@ def test_shrinkage_is_that_of_the_full_decomposition(shape, share, dtype):
 
 def test_a_sketch_says_when_it_may_have_missed_some():
     M = np.linalg.qr(gaussian(300, 300))[0] * np.r_[np.ones(25), np.full(275, 1e-3)]
-    shrink, out = module._Shrinkage(300), np.empty_like(M)
+    shrink, out = shrinkage.Shrinkage(300), np.empty_like(M)
     told = [shrink(M, 0.5, 1.0, out=out) for _ in range(3)]
     assert told[0][1]
     assert told[-1] == (25, False)
@@ -197,9 +235,9 @@ def test_a_sketch_says_when_it_may_have_missed_some():
 
 def test_an_answer_that_may_lack_singular_values_is_not_final(monkeypatch):
     def limited(self, M, threshold, spectral, out):
-        return module._shrink_by_gram(M, threshold, spectral, 10, out), True
+        return shrinkage._shrink_by_gram(M, threshold, spectral, 10, out), True
 
-    monkeypatch.setattr(module._Shrinkage, "__call__", limited)
+    monkeypatch.setattr(shrinkage.Shrinkage, "__call__", limited)
     answer = solve_rpca(low_rank_and_sparse(40, 50)[0], max_iter=60)
     assert answer.residual < 1e-7
     assert (answer.n_iter, answer.converged) == (60, False)
@@ -216,7 +254,7 @@ def test_a_tolerance_below_rounding_is_read_as_rounding(dtype):
 
 def test_penalty_stops_growing():
     X = gaussian(10, 12)
-    state = module._Multipliers(X, 0.3, float(np.abs(X).max()), 1.5)
+    state = module._Multipliers(X, None, 0.3, float(np.abs(X).max()), 1.5)
     first = state.mu
     for _ in range(80):
         state.advance()
@@ -256,6 +294,10 @@ def test_data_are_left_alone_and_whole_numbers_are_welcome():
         (np.ones((2, 2)), {"tol": -1e-3}, "tol"),
         (np.ones((2, 2)), {"max_iter": 0}, "max_iter"),
         (np.ones((2, 2)), {"growth": 1.0}, "growth"),
+        (np.ones((2, 2)), {"mask": np.ones((2, 3), dtype=bool)}, "mask"),
+        (np.ones((2, 2)), {"mask": np.ones((2, 2))}, "booleans"),
+        (np.ones((2, 2)), {"mask": np.zeros((2, 2), dtype=bool)}, "nothing is observed"),
+        (np.array([[1.0, np.nan]]), {"mask": np.array([[False, True]])}, "NaN"),
     ],
 )
 def test_bad_input_is_refused_before_work(X, given, match, monkeypatch):

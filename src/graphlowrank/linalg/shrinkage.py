@@ -1,0 +1,118 @@
+"""Shrinkage of singular values, the proximal step of the nuclear norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from .._backend import Array
+
+SKETCHED_SHARE = 0.1  # ranks up to this share of the shorter side cost less by a sketch than by a Gram matrix,
+SKETCHED_FROM = 200  # from this length of the shorter side on
+OVERSAMPLING = 10
+RESOLVED = 16  # a Gram matrix tells singular values from 16 sqrt(eps) of the largest on
+
+
+class Shrinkage:
+    """Singular-value shrinkage that remembers rank and subspace of the last call."""
+
+    def __init__(self, shorter: int) -> None:
+        self.shorter = shorter
+        self.predicted = min(10, shorter)
+        self.right: Array | None = None
+        self.rng = np.random.default_rng(0)
+
+    def __call__(self, M: Array, threshold: float, spectral: float, out: Array) -> tuple[int, bool]:
+        """Write the shrunk M to ``out``; return its rank, and whether more singular values may pass the threshold."""
+        if self.shorter >= SKETCHED_FROM and self.predicted <= SKETCHED_SHARE * self.shorter:
+            left, values, right = self._sketch(M)
+            kept = int(np.sum(values > threshold))
+            truncated = kept >= self.predicted
+            np.matmul(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:, :kept].T, out=out)
+        else:
+            kept, truncated = _shrink_by_gram(M, threshold, spectral, self.predicted, out), False
+        # Lin, Chen and Ma (2010), section 4: one more than found, or a jump where all of them passed.
+        grown = kept + 1 if kept < self.predicted else kept + round(0.05 * self.shorter)
+        self.predicted = min(max(grown, 1), self.shorter)
+        return kept, truncated
+
+    def _sketch(self, M: Array) -> tuple[Array, Array, Array]:
+        """Leading singular triplets by two steps of subspace iteration from the last subspace."""
+        width = min(self.predicted + OVERSAMPLING, self.shorter)
+        known = 0 if self.right is None else min(self.right.shape[1], width - OVERSAMPLING // 2)
+        right = self.rng.standard_normal((M.shape[1], width), dtype=M.dtype)
+        if self.right is not None:
+            right[:, :known] = self.right[:, :known]
+        for _ in range(2):
+            left = np.linalg.qr(M @ right)[0]
+            right, small = np.linalg.qr(M.T @ left)
+        rotation_right, values, rotation_left = np.linalg.svd(small)
+        self.right = right @ rotation_right
+        return left @ rotation_left.T, values, self.right
+
+
+def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int, out: Array) -> int:
+    """Shrink the singular values of M by the eigenvectors of its smaller Gram matrix; return the rank."""
+    precision = _gram_precision(M.dtype, threshold / spectral)
+    if precision is None:
+        left, values, right = np.linalg.svd(M, full_matrices=False)
+        kept = int(np.sum(values > threshold))
+        np.matmul(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:kept], out=out)
+        return kept
+    wide = M.shape[0] <= M.shape[1]
+    gram = _gram(M if wide else M.T, precision)
+    options: dict[str, Any] = {"overwrite_a": True, "check_finite": False}
+    if predicted > 0.25 * len(gram):  # then all eigenvectors cost less than a part of them
+        eigenvalues, vectors = eigh(gram, driver="evd", **options)
+        passed = eigenvalues > threshold**2
+        eigenvalues, vectors = eigenvalues[passed], vectors[:, passed]
+    else:
+        eigenvalues, vectors = eigh(gram, subset_by_value=(threshold**2, np.inf), **options)
+    vectors = vectors.astype(M.dtype, copy=False)
+    weighted = vectors * (1 - threshold / np.sqrt(eigenvalues)).astype(M.dtype)
+    if 2 * len(eigenvalues) > len(gram):  # one product with a square matrix costs less than two with factors
+        square = weighted @ vectors.T
+        np.matmul(square if wide else M, M if wide else square, out=out)
+    elif wide:
+        np.matmul(weighted, vectors.T @ M, out=out)
+    else:
+        np.matmul(M @ vectors, weighted.T, out=out)
+    return len(eigenvalues)
+
+
+def _gram_precision(dtype: Any, share: float) -> Any:
+    """Cheapest precision of a Gram matrix that resolves singular values at this share of the largest; or None."""
+    for precision in (dtype, np.dtype(np.float64)):
+        if share > RESOLVED * np.sqrt(np.finfo(precision).eps):
+            return precision
+    return None
+
+
+def _gram(M: Array, dtype: Any) -> Array:
+    """``M M^T`` in the given precision, by blocks of columns."""
+    if M.dtype == dtype:
+        return M @ M.T
+    gram = np.zeros((len(M), len(M)), dtype=dtype)
+    columns = max(1, 2_000_000 // len(M))
+    for start in range(0, M.shape[1], columns):
+        block = M[:, start : start + columns].astype(dtype)
+        gram += block @ block.T
+    return gram
+
+
+def spectral_norm(X: Array) -> float:
+    """Largest singular value, by power steps until it moves by less than 1e-4."""
+    vector = np.random.default_rng(0).standard_normal((X.shape[1],)).astype(X.dtype)
+    value, last = 1.0, 0.0
+    for _ in range(100):
+        if abs(value - last) <= 1e-4 * value:
+            break
+        vector /= np.linalg.norm(vector)
+        image = X @ vector
+        last, value = value, float(np.linalg.norm(image))
+        if value == 0:
+            break
+        vector = (image / value) @ X  # of size value, not its square, which may overflow
+    return value
