@@ -2,5 +2,6 @@
 
 from .frpcag import solve_frpcag
 from .rpca import LowRankPlusSparse, solve_rpca
+from .rpcag import solve_rpcag
 
-__all__ = ["LowRankPlusSparse", "solve_frpcag", "solve_rpca"]
+__all__ = ["LowRankPlusSparse", "solve_frpcag", "solve_rpca", "solve_rpcag"]

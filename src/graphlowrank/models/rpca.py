@@ -88,12 +88,8 @@ def solve_rpca(
     >>> answer.rank, np.argwhere(answer.sparse).tolist(), round(float(answer.sparse[3, 4]), 3)
     (1, [[3, 4]], 50.0)
     """
-    X, mask, largest = _validated(X, mask)
-    observed = 1.0 if mask is None else float(mask.mean())
-    weight = 1 / float(np.sqrt(observed * max(X.shape))) if weight is None else float(weight)
-    growth = 1 + GROWTH * observed**2 if growth is None else growth
-    if not 0 < weight < np.inf:
-        raise ValueError(f"weight must be positive, got {weight}.")
+    X, mask, weight, largest = check_pursuit(X, mask, weight)
+    growth = 1 + GROWTH * _observed(mask) ** 2 if growth is None else growth
     if not tol >= 0 or max_iter < 1 or not growth > 1:
         raise ValueError(f"needs tol >= 0, max_iter >= 1, growth > 1; got {tol}, {max_iter} and {growth}.")
     if largest == 0:
@@ -115,8 +111,11 @@ def solve_rpca(
     return LowRankPlusSparse(low_rank, sparse, dual, found.rank, n_iter, converged=converged, residual=residual)
 
 
-def _validated(X: Any, mask: Any) -> tuple[Array, Array | None, float]:
-    """``X`` as a contiguous matrix of single or double precision, zero where not observed; mask; largest modulus."""
+def check_pursuit(X: Any, mask: Any, weight: float | None) -> tuple[Array, Array | None, float, float]:
+    """``X`` as a contiguous matrix of single or double precision, zero where not observed; mask; weight; largest |X|.
+
+    A weight of None becomes the one of Candès et al. (2011).
+    """
     X = np.asarray(X)
     if X.ndim != 2 or X.size == 0:
         raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
@@ -134,7 +133,15 @@ def _validated(X: Any, mask: Any) -> tuple[Array, Array | None, float]:
     largest = float(max(X.max(), -X.min()))
     if not np.isfinite(largest):
         raise ValueError("X contains NaN or infinity.")
-    return X, mask, largest
+    weight = 1 / float(np.sqrt(_observed(mask) * max(X.shape))) if weight is None else float(weight)
+    if not 0 < weight < np.inf:
+        raise ValueError(f"weight must be positive, got {weight}.")
+    return X, mask, weight, largest
+
+
+def _observed(mask: Array | None) -> float:
+    """Share of the entries that are observed."""
+    return 1.0 if mask is None else float(mask.mean())
 
 
 class _Multipliers:
