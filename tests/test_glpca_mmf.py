@@ -1,0 +1,173 @@
+"""Two models with a closed form, held to a dense eigensolver, to the limits they join, and to alternating descent."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs
+from graphlowrank.models import glpca, mmf, solve_glpca, solve_mmf
+
+
+def problem(n, p, seed=0, rank=None):
+    rng = np.random.default_rng(seed)
+    rank = min(n, p) if rank is None else rank
+    X = rng.standard_normal((n, rank)) * np.linspace(2, 0.5, rank) @ rng.standard_normal((rank, p))
+    X -= X.mean(axis=0)
+    return X, knn_graph(rng.standard_normal((n, 2)), min(5, n - 1))
+
+
+def same_span(A, B):
+    """Largest sine between two spans with orthonormal bases."""
+    return np.linalg.norm(A - B @ (B.T @ A), 2)
+
+
+def glpca_objective(X, L, Q, beta):
+    a, b = np.linalg.norm(X, 2) ** 2, np.linalg.eigvalsh(L)[-1]
+    return (1 - beta) * np.sum((X - Q @ (Q.T @ X)) ** 2) / a + beta * np.trace(Q.T @ L @ Q) / b
+
+
+def mmf_objective(X, L, V, C, gamma):
+    return np.sum((X - V @ C) ** 2) + gamma * np.trace(V.T @ L @ V)
+
+
+# --- GLPCA -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["dense", "lanczos"])
+@pytest.mark.parametrize("shape", [(80, 30), (60, 90), (70, 20)], ids=str)
+@pytest.mark.parametrize("beta", [0.0, 0.3, 0.9, 1.0])
+def test_scores_are_the_lowest_eigenvectors(way, shape, beta, monkeypatch):
+    X, graph = problem(*shape, rank=10 if shape[1] == 20 else None)
+    L = graph.laplacian().toarray()
+    if way == "lanczos":
+        monkeypatch.setattr(glpca, "DENSE_UP_TO", 0)
+    found = solve_glpca(X, graph.laplacian(), 4, beta=beta)
+    n, a, b = len(X), np.linalg.norm(X, 2) ** 2, np.linalg.eigvalsh(L)[-1]
+    G = (1 - beta) * (np.eye(n) - X @ X.T / a) + beta * (L / b + np.ones((n, n)) / n)
+    values, vectors = np.linalg.eigh(G)
+    assert same_span(found.scores, vectors[:, :4]) < 1e-4
+    assert_allclose(1 - beta - found.values, values[:4], atol=1e-4)
+    assert_allclose(found.scores.T @ found.scores, np.eye(4), atol=1e-8)
+    assert_allclose(found.components, found.scores.T @ X)
+
+
+@given(seed=st.integers(0, 500), n=st.integers(6, 40), p=st.integers(2, 40), beta=st.floats(0, 1))
+@settings(max_examples=30, deadline=None)
+def test_no_other_centred_scores_do_better(seed, n, p, beta):
+    X, graph = problem(n, p, seed)
+    L = graph.laplacian().toarray()
+    best = glpca_objective(X, L, solve_glpca(X, graph.laplacian(), 2, beta=beta).scores, beta)
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        other = rng.standard_normal((n, 2))
+        other = np.linalg.qr(other - other.mean(axis=0))[0]
+        assert best <= glpca_objective(X, L, other, beta) + 1e-8
+
+
+def test_ends_of_beta_are_pca_and_laplacian_eigenmaps():
+    X, graph = problem(90, 12)
+    pca = solve_glpca(X, graph.laplacian(), 3, beta=0.0)
+    assert same_span(pca.scores, np.linalg.svd(X, full_matrices=False)[0][:, :3]) < 1e-6
+    maps = solve_glpca(X, graph.laplacian(), 3, beta=1.0)
+    assert same_span(maps.scores, lowest_eigenpairs(graph, 4)[1][:, 1:]) < 1e-6
+
+
+def test_more_weight_on_the_graph_makes_scores_smoother_and_the_fit_worse():
+    X, graph = problem(120, 20)
+    L = graph.laplacian()
+    found = [solve_glpca(X, L, 3, beta=beta) for beta in (0.0, 0.2, 0.5, 0.8, 1.0)]
+    rough = [np.sum(e.scores * (L @ e.scores)) for e in found]
+    misfit = [np.sum((X - e.scores @ e.components) ** 2) for e in found]
+    assert (np.diff(rough) <= 1e-9).all()
+    assert (np.diff(misfit) >= -1e-9).all()
+
+
+# --- MMF ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["dense", "lanczos"])
+@pytest.mark.parametrize("shape", [(80, 30), (40, 90), (70, 20)], ids=str)
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 30.0])
+def test_components_are_the_leading_eigenvectors(way, shape, gamma, monkeypatch):
+    X, graph = problem(*shape, rank=10 if shape[1] == 20 else None)
+    L = graph.laplacian().toarray()
+    monkeypatch.setattr(mmf, "DENSE_UP_TO", 10_000 if way == "dense" else 0)
+    found = solve_mmf(X, graph.laplacian(), 4, gamma=gamma)
+    A = np.eye(len(X)) + gamma * L
+    values, vectors = np.linalg.eigh(X.T @ np.linalg.solve(A, X))
+    assert same_span(found.components.T, vectors[:, ::-1][:, :4]) < 1e-5
+    assert_allclose(found.values, values[::-1][:4], rtol=1e-6)
+    assert_allclose(found.components @ found.components.T, np.eye(4), atol=1e-8)
+    assert_allclose(found.scores, np.linalg.solve(A, X @ found.components.T), atol=1e-6)
+
+
+@given(seed=st.integers(0, 500), n=st.integers(6, 40), p=st.integers(2, 40), gamma=st.floats(0, 100))
+@settings(max_examples=30, deadline=None)
+def test_alternating_descent_from_anywhere_does_no_better(seed, n, p, gamma):
+    X, graph = problem(n, p, seed)
+    L = graph.laplacian().toarray()
+    found = solve_mmf(X, graph.laplacian(), 2, gamma=gamma)
+    best = mmf_objective(X, L, found.scores, found.components, gamma)
+    C = np.linalg.qr(np.random.default_rng(seed).standard_normal((p, 2)))[0].T
+    for _ in range(30):
+        V = np.linalg.solve(np.eye(n) + gamma * L, X @ C.T)
+        left, _, right = np.linalg.svd(V.T @ X, full_matrices=False)
+        C = left @ right
+    assert best <= mmf_objective(X, L, V, C, gamma) + 1e-7 * np.sum(X**2)
+
+
+def test_without_a_graph_it_is_pca():
+    X, graph = problem(60, 15)
+    found = solve_mmf(X, graph.laplacian(), 3, gamma=0.0)
+    assert same_span(found.components.T, np.linalg.svd(X)[2][:3].T) < 1e-6
+    assert_allclose(found.scores, X @ found.components.T)
+
+
+# --- both --------------------------------------------------------------------------------------------------
+
+SOLVERS = {
+    "glpca": lambda X, L, k: solve_glpca(X, L, k, beta=0.4),
+    "mmf": lambda X, L, k: solve_mmf(X, L, k, gamma=2.0),
+}
+
+
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+def test_single_precision_stays_single_and_close(solve):
+    X, graph = problem(700, 30)  # so many that GLPCA goes by Lanczos
+    double = solve(X, graph.laplacian(), 3)
+    single = solve(X.astype(np.float32), graph.laplacian().astype(np.float32), 3)
+    assert single.scores.dtype == single.components.dtype == np.float32
+    assert_allclose(single.scores, double.scores, atol=2e-3 * np.abs(double.scores).max())
+
+
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+def test_the_answer_repeats_and_data_are_left_alone(solve):
+    X, graph = problem(600, 10)
+    X.setflags(write=False)
+    assert_array_equal(solve(X, graph.laplacian(), 2).scores, solve(X, graph.laplacian(), 2).scores)
+
+
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+def test_a_constant_matrix_has_nothing_to_say(solve):
+    _, graph = problem(20, 5)
+    assert np.isfinite(solve(np.zeros((20, 5)), graph.laplacian(), 2).scores).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda X, L: solve_glpca(X, L, 0), "n_components"),
+        (lambda X, L: solve_glpca(X, L, 20), "n_components"),
+        (lambda X, L: solve_glpca(X, L, 2, beta=1.5), "beta"),
+        (lambda X, L: solve_glpca(X[:5], L, 2), "L_samples"),
+        (lambda X, L: solve_mmf(X, L, 9, gamma=1.0), "n_components"),
+        (lambda X, L: solve_mmf(X, L, 2, gamma=-1.0), "gamma"),
+        (lambda X, L: solve_mmf(X[:5], L, 2, gamma=1.0), "L_samples"),
+    ],
+)
+def test_bad_arguments_are_named(call, text):
+    X, graph = problem(20, 8)
+    with pytest.raises(ValueError, match=text):
+        call(X, graph.laplacian())
