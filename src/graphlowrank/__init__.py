@@ -11,14 +11,26 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .decoders import LowRankMatrix
-    from .estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+    from .estimators import (
+        CompressiveClustering,
+        CompressivePCA,
+        FastRobustPCAOnGraphs,
+        GraphLaplacianPCA,
+        ManifoldMF,
+        RobustPCA,
+        RobustPCAOnGraphs,
+    )
     from .guarantees import diagnose
 
 _HOME = {
     "CompressiveClustering": ".estimators",
     "CompressivePCA": ".estimators",
     "FastRobustPCAOnGraphs": ".estimators",
+    "GraphLaplacianPCA": ".estimators",
     "LowRankMatrix": ".decoders",
+    "ManifoldMF": ".estimators",
+    "RobustPCA": ".estimators",
+    "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
 }
 _MODULES = (
@@ -39,7 +51,11 @@ __all__ = [  # noqa: PLE0604
     "CompressiveClustering",
     "CompressivePCA",
     "FastRobustPCAOnGraphs",
+    "GraphLaplacianPCA",
     "LowRankMatrix",
+    "ManifoldMF",
+    "RobustPCA",
+    "RobustPCAOnGraphs",
     "diagnose",
     *_MODULES,
 ]

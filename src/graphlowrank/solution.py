@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from typing import Self
 
 from sklearn.exceptions import ConvergenceWarning
 
 from ._backend import Array
 
 
+class Iterated:
+    """Answer of an iterative method, which may have stopped too soon."""
+
+    n_iter: int
+    converged: bool
+    residual: float
+
+    def warn_unless_converged(self, what: str, remedy: str) -> Self:
+        """Issue a ConvergenceWarning that names the step and the remedy; return self."""
+        if not self.converged:
+            warnings.warn(
+                f"{what} did not converge in {self.n_iter} iterations (residual {self.residual:.1e}); {remedy}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return self
+
+
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Iterated):
     """Result of an iterative solver.
 
     Attributes
@@ -33,13 +52,3 @@ class Solution:
     converged: bool
     residual: float
     objective: list[float] = field(default_factory=list)
-
-    def warn_unless_converged(self, what: str, remedy: str) -> Solution:
-        """Issue a ConvergenceWarning that names the step and the remedy; return self."""
-        if not self.converged:
-            warnings.warn(
-                f"{what} did not converge in {self.n_iter} iterations (residual {self.residual:.1e}); {remedy}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self

@@ -85,9 +85,13 @@ def deviation_unit(block: Array) -> float:
 
     It is the mean over features of their median absolute deviation, scaled to agree with the mean for normal data. In
     sparse data most features do not vary in the middle; there large entries are the signal, and the plain mean is used.
+    Entries that are NaN are left out.
     """
-    deviation = np.abs(block - np.median(block, axis=0))
-    middle = np.median(deviation, axis=0)
+    complete = not np.isnan(block).any()
+    median, mean = (np.median, np.mean) if complete else (np.nanmedian, np.nanmean)
+    block = block if complete else block[:, ~np.isnan(block).all(axis=0)]
+    deviation = np.abs(block - median(block, axis=0))
+    middle = median(deviation, axis=0)
     if np.mean(middle > 0) >= DENSE_SHARE:
         return float(NORMAL_RATIO * np.mean(middle, dtype=np.float64))
-    return float(np.mean(deviation, dtype=np.float64))
+    return float(mean(deviation, dtype=np.float64))

@@ -2,6 +2,17 @@
 
 from .clustering import CompressiveClustering
 from .cpca import CompressivePCA
+from .embeddings import GraphLaplacianPCA, ManifoldMF
 from .frpcag import FastRobustPCAOnGraphs
+from .rpca import RobustPCA
+from .rpcag import RobustPCAOnGraphs
 
-__all__ = ["CompressiveClustering", "CompressivePCA", "FastRobustPCAOnGraphs"]
+__all__ = [
+    "CompressiveClustering",
+    "CompressivePCA",
+    "FastRobustPCAOnGraphs",
+    "GraphLaplacianPCA",
+    "ManifoldMF",
+    "RobustPCA",
+    "RobustPCAOnGraphs",
+]

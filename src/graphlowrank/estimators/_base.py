@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,10 +16,11 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
 from ..graphs import as_graph
+from ..linalg.svd import leading_svd
 from ..models.regression import robust_scores
 from ..pipeline import Compressed
 from ..sampling import check_indices
-from ..settings import Settings
+from ..settings import AUTO_RANK, Settings
 
 Result = TypeVar("Result")
 
@@ -38,16 +40,18 @@ class GraphEstimator(BaseEstimator):
         names = [field.name for field in fields(Settings) if field.name in self.get_params(deep=False)]
         return Settings(**{name: getattr(self, name) for name in names})
 
-    def _check_training_data(self, X: Any, settings: Settings) -> Array:
-        X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2)
-        if isinstance(self.sample_graph, str) and len(X) <= self.n_neighbors:
+    def _check_training_data(self, X: Any, settings: Settings, **options: Any) -> Any:
+        """Validate the data, by scikit-learn with its ``options``, and what the user gave to go with them."""
+        X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2, **options)
+        n_samples = X.shape[0]
+        if isinstance(self.sample_graph, str) and n_samples <= self.n_neighbors:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} needs at least {self.n_neighbors + 1} samples, got "
-                f"n_samples={len(X)}; lower n_neighbors."
+                f"n_samples={n_samples}; lower n_neighbors."
             )
         # What the user gave is checked now, not after the first graph has been built.
         for side, n in zip(("sample", "feature"), X.shape, strict=True):
-            graph = getattr(self, f"{side}_graph")
+            graph = getattr(self, f"{side}_graph", None)
             if graph is not None and not isinstance(graph, str):
                 as_graph(graph, n, name=f"{side}_graph")
         for side, n, given in zip(("sample", "feature"), X.shape, settings.given_indices(), strict=True):
@@ -76,18 +80,46 @@ class GraphEstimator(BaseEstimator):
         self.stage_seconds_ = progress.seconds
 
 
-class LowRankTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
-    """``transform`` and ``inverse_transform`` on fitted components."""
+class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
+    """``inverse_transform`` on fitted components; what ``transform`` does is for each model to say."""
 
     components_: Array
-    offset_: Array
-    scale_: float
-    loss: Any
-    huber_delta: float
+    offset_: Any
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the samples (n_samples, n_features) that have the scores ``X`` (n_samples, n_components_)."""
+        check_is_fitted(self)
+        X = check_array(X, dtype=DTYPES)
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} scores per sample, but the model has {len(self.components_)} components."
+            )
+        return X @ self.components_.astype(X.dtype) + self.offset_.astype(X.dtype)
+
+    def _check_n_components(self, n_components: int | None, *, at_most: int, what: str) -> int:
+        """Return how many components to find where the model cannot tell by itself."""
+        if n_components is None:
+            return min(AUTO_RANK, at_most)
+        check_count(n_components, "n_components", at_most=at_most, what=what)
+        return int(n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class LowRankTransformer(ComponentTransformer):
+    """Robust scores on the components of a low-rank matrix."""
+
+    low_rank_: Any
+    scale_: float
+    loss: Any
+    huber_delta: float
 
     def transform(self, X: Any) -> Array:
         """Scores of samples on the components, by regression under the model's loss.
@@ -113,20 +145,14 @@ class LowRankTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Grap
             X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta
         )
 
-    def inverse_transform(self, X: Any) -> Array:
-        """Return the samples (n_samples, n_features) that have the scores ``X`` (n_samples, n_components_)."""
-        check_is_fitted(self)
-        X = check_array(X, dtype=DTYPES)
-        if X.shape[1] != len(self.components_):
-            raise ValueError(
-                f"X has {X.shape[1]} scores per sample, but the model has {len(self.components_)} components."
-            )
-        return X @ self.components_.astype(X.dtype) + self.offset_.astype(X.dtype)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _store_low_rank(self, low_rank: Array, n_components: int | None) -> None:
+        """Keep the matrix, and its leading directions around its mean."""
+        self.low_rank_ = low_rank
+        self.offset_ = low_rank.mean(axis=0)
+        _, values, right = leading_svd(low_rank - self.offset_, n_components)
+        self.components_ = right.T
+        self.singular_values_ = values
+        self.n_components_ = len(values)
 
 
 def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
@@ -135,3 +161,11 @@ def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
         raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
     if value > at_most:
         raise ValueError(f"{name}={value} is more than the {at_most} {what}.")
+
+
+def check_number(value: Any, name: str, *, at_most: float = np.inf) -> None:
+    """Raise unless ``value`` is a finite number between 0 and ``at_most``."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and np.isfinite(float(value)) and 0 <= float(value) <= at_most):
+        limits = ">= 0" if at_most == np.inf else f"between 0 and {at_most:g}"
+        raise ValueError(f"{name} must be a number {limits}; got {value!r}.")

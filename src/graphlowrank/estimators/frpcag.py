@@ -8,7 +8,6 @@ from typing import Any, Self
 from numpy.random import RandomState
 
 from .._progress import Progress
-from ..linalg.svd import leading_svd
 from ..pipeline import Compressed, compress
 from ..settings import Settings
 from ._base import LowRankTransformer, check_count
@@ -100,10 +99,5 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         small, progress = self._run(settings, work)
         self._store(small, progress)
         scale = small.block.X.dtype.type(small.block.scale)
-        self.low_rank_ = small.solution.X * scale + small.block.shift
-        self.offset_ = self.low_rank_.mean(axis=0)
-        _, values, right = leading_svd(self.low_rank_ - self.offset_, self.n_components)
-        self.components_ = right.T
-        self.singular_values_ = values
-        self.n_components_ = len(values)
+        self._store_low_rank(small.solution.X * scale + small.block.shift, self.n_components)
         return self

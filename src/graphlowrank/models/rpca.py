@@ -10,6 +10,7 @@ import numpy as np
 from .._backend import Array
 from .._threads import map_ranges
 from ..linalg.shrinkage import Shrinkage, spectral_norm
+from ..solution import Iterated
 from ..solvers.fista import Callback
 
 GROWTH = 0.5  # of the penalty in an iteration
@@ -19,7 +20,7 @@ BLOCK = 1 << 15  # entries worked on at a time, so that they stay in cache
 
 
 @dataclass(frozen=True, eq=False)
-class LowRankPlusSparse:
+class LowRankPlusSparse(Iterated):
     """Answer of :func:`solve_rpca`.
 
     Attributes

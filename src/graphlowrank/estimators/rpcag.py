@@ -1,0 +1,113 @@
+"""Robust PCA on a graph of the samples."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import RandomState
+
+from .._progress import Progress
+from ..graphs import Graph
+from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
+from ..settings import AUTO_GAMMAS
+from ..standardise import deviation_unit
+from ..two_graphs import sample_side
+from ._base import check_count, check_number
+from .rpca import REMEDY, RobustPCA
+
+
+class RobustPCAOnGraphs(RobustPCA):
+    """``min ||L||_* + weight (||S||_1 + gamma tr(L^T L_s L))`` subject to ``L + S = X`` (RPCAG, Shahid et al. 2015).
+
+    Parameters
+    ----------
+    n_components, weight
+        As in :class:`RobustPCA`.
+    gamma
+        Weight of the sample graph beside the errors, in the units of ``gamma_samples`` of
+        :class:`FastRobustPCAOnGraphs`: data are divided by their deviation, the Laplacian by its mean diagonal. The
+        paper's is ``weight * gamma``.
+    n_neighbors, sample_graph, neighbors, laplacian
+        As in :class:`CompressivePCA`.
+    tol
+        Relative residuals to stop at, of the constraints and of optimality.
+    max_iter, n_jobs, random_state, verbose
+        As in :class:`CompressivePCA`.
+
+    Attributes
+    ----------
+    low_rank_, sparse_, rank_, components_, singular_values_, n_components_, offset_
+        As in :class:`RobustPCA`.
+    scale_, n_iter_, converged_, sample_graph_, stage_seconds_
+        What was chosen, done and used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from graphlowrank import RobustPCAOnGraphs
+    >>> RobustPCAOnGraphs().fit(load_digits().data[:200]).low_rank_.shape
+    (200, 64)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        weight: float | None = None,
+        gamma: Any = "auto",
+        n_neighbors: int = 10,
+        sample_graph: Any = "knn",
+        neighbors: str = "auto",
+        laplacian: str = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(n_components, weight=weight, tol=tol, max_iter=max_iter, n_jobs=n_jobs, verbose=verbose)
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.sample_graph = sample_graph
+        self.neighbors = neighbors
+        self.laplacian = laplacian
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, mask: Any = None) -> Self:
+        """Split ``X`` (n_samples, n_features); ``y`` is ignored.
+
+        ``mask`` (n_samples, n_features) is True where an entry is observed; the others are filled in. It needs a
+        ``sample_graph`` that is given, since distances to incomplete samples say little.
+        """
+        settings = self._settings()
+        if self.weight is not None:
+            check_number(self.weight, "weight")
+        kind = settings.laplacian_kind("combinatorial")
+        gamma = AUTO_GAMMAS[kind][0] if isinstance(self.gamma, str) and self.gamma == "auto" else self.gamma
+        check_number(gamma, "gamma")
+        if mask is not None and isinstance(self.sample_graph, str):
+            raise ValueError("mask needs a sample_graph that is given: neighbours cannot be told from incomplete data.")
+        X = self._check_training_data(X, settings, ensure_all_finite=mask is None)
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
+
+        # The graph term grows with the square of the data, the others with the data: gamma needs a unit.
+        self.scale_ = deviation_unit(X if mask is None else np.where(mask, X, np.nan)) or 1.0
+
+        def work(rng: RandomState, progress: Progress) -> tuple[Graph | None, LowRankPlusSparse]:
+            with progress.stage("sample graph"):
+                graph = sample_side(X, settings, rng).graph
+            with progress.stage("rpcag") as update:
+                options = {"weight": self.weight, "mask": mask, "max_iter": self.max_iter, "callback": update}
+                found = (
+                    solve_rpca(X, **options)
+                    if graph is None
+                    else solve_rpcag(X, graph.unit_laplacian(kind), gamma=gamma / self.scale_, tol=self.tol, **options)
+                )
+            return graph, found.warn_unless_converged("RobustPCAOnGraphs", REMEDY)
+
+        (self.sample_graph_, found), progress = self._run(settings, work)
+        self._store_split(found, found.low_rank, found.sparse)
+        self.stage_seconds_ = progress.seconds
+        return self
