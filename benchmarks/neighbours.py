@@ -34,8 +34,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import current_threads, limit_threads
-from graphlowrank.datasets import load_bootstrap_video, load_mnist, load_usps
-from graphlowrank.datasets.real import find_file
+from graphlowrank.datasets import load_mnist, load_usps, load_video, load_worm_neurons
 from graphlowrank.graphs import cells, neighbours
 
 K = 10
@@ -309,15 +308,12 @@ def mnist_features(*, quick):
 
 
 def video_pixels(*, quick):
-    return np.ascontiguousarray(load_bootstrap_video()[0].T)[: 800 if quick else None]
+    return np.ascontiguousarray(load_video("restaurant").matrix().T)[: 800 if quick else None]
 
 
 def worm_neurons(*, quick):
     """Counts of each cell brought to the median total, then log(1 + x)."""
-    import h5py
-
-    with h5py.File(find_file("scrna/worm_neuron_cell.h5")) as file:
-        counts = file["X"][: 500 if quick else None].astype(np.float32)
+    counts = load_worm_neurons()[0][: 500 if quick else None].toarray()
     totals = counts.sum(axis=1, keepdims=True)
     return np.log1p(counts / totals * np.median(totals))
 

@@ -211,6 +211,7 @@ def test_wrong_shapes_after_fitting(Estimator):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOWRANK_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "mnist").mkdir()
     return tmp_path
 

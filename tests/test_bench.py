@@ -25,9 +25,10 @@ from graphlowrank.bench.memory import StagePeaks, current_memory, peak_memory
 from graphlowrank.bench.record import Record
 from graphlowrank.bench.tables import Table, mean_text, ratio, seconds, slope
 from graphlowrank.bench.textbook import robust_pca
-from graphlowrank.bench.video import best_f1, synthetic_video
+from graphlowrank.bench.video import synthetic_video
 from graphlowrank.bench.worker import answer
 from graphlowrank.cli import app
+from graphlowrank.metrics import best_f1
 from graphlowrank.models import solve_rpca
 
 
@@ -138,23 +139,12 @@ def test_clustering_table_says_why_a_row_is_empty_and_shows_umap_twice():
     assert rows[SPECTRAL] == ["timed out: not done after 9 s"]
 
 
-def test_best_f1_is_that_of_the_best_threshold():
-    rng = np.random.default_rng(0)
-    masks = rng.random(500) < 0.3
-    scores = np.abs(0.5 * masks + 0.3 * rng.standard_normal(500))
-    brute = max(
-        2 * np.sum(masks & (scores >= t)) / (np.sum(scores >= t) + masks.sum()) for t in np.unique(scores)
-    )  # fmt: skip
-    assert best_f1(scores, masks, thresholds=100_000) == pytest.approx(brute, abs=1e-3)
-    assert best_f1(np.zeros(4), np.array([True, False, False, False])) == pytest.approx(0.4)
-
-
 def test_synthetic_video_is_its_masks_apart_from_a_low_rank_scene():
     X, rows, masks = synthetic_video()
     background = np.median(X, axis=0)
     assert X.dtype == np.float32
     assert masks.shape == (len(rows), X.shape[1])
-    assert best_f1(np.abs(X[rows] - background), masks) > 0.95
+    assert best_f1(masks, X[rows] - background).f1 > 0.95
 
 
 def test_clouds_are_of_ten_dimensions_and_start_alike():

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -37,9 +38,25 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     ...     path.read_text()
     '<p>hello</p>'
     """
-    data = content.encode() if isinstance(content, str) else content
+    with writing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file for what comes bit by bit, as :func:`write_atomically` does: it is whole or not there."""
     with _naming(path):
-        _write_and_move(_target(path), data)
+        target = _target(path)
+        temporary = _temporary(target)
+        try:
+            with temporary.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)  # os.replace: atomic within a folder
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -52,10 +69,12 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in an OSError which file was meant."""
+    """Say in an error of the system which file was meant."""
     try:
         yield
     except OSError as error:
+        if error.errno is None:  # not of the system: what was to be written could not be had
+            raise
         raise OSError(error.errno, f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
 
@@ -68,16 +87,3 @@ def _target(path: str | os.PathLike[str]) -> Path:
 def _temporary(target: Path) -> Path:
     # Not mkstemp: its files are private to the user, and a report is to be readable as the umask says.
     return target.parent / f".{secrets.token_hex(8)}.part"
-
-
-def _write_and_move(target: Path, data: bytes) -> None:
-    temporary = _temporary(target)
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)  # os.replace: atomic within a folder
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

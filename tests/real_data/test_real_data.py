@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.datasets import load_bootstrap_video, load_mnist, load_orl, load_usps
+from graphlowrank.datasets import load_mnist, load_orl, load_usps
 from graphlowrank.graphs import nearest_neighbours
 from graphlowrank.metrics import clustering_error, recovery_error
 
@@ -100,12 +100,3 @@ def test_orl_more_features_than_samples(monkeypatch):
     print(f"ORL: {error:.3f}; k-means {k_means:.3f}")
     assert error < k_means
     assert max(sizes, default=0) < 1100**2  # no dense array of 10304 x 10304, nor near it
-
-
-def test_bootstrap_video_and_its_masks_belong_together():
-    X, rows, masks = load_bootstrap_video()
-    assert X.shape == (1000, 120 * 160)
-    assert X.dtype == np.float32
-    assert masks.shape == (11, X.shape[1])
-    change = np.abs(X[rows] - np.median(X, axis=0))
-    assert change[masks].mean() > 3 * change[~masks].mean()

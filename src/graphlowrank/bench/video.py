@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 DOWNSAMPLING = (10, 10)  # keeps 100 frames and 1920 pixels
 RANK = 5  # given to every system that takes one
-THRESHOLDS = 512
 CPCA, WARM_UP = "cpca", "(warm-up)"
 COLUMNS = (
     "system", "best F1", "graphs s", "after graphs s", "start to finish s", "peak GB", "time / cpca's", "iterations"
@@ -149,8 +148,10 @@ class VideoJob(Job):
         background = SYSTEMS[system](X, options.threads, record)
         record.note_peak()
         with record.timing("score"), np.load(folder / "masks.npz") as known:
+            from ..metrics import best_f1
+
             rows = known["rows"]
-            record.values["f1"] = best_f1(np.abs(X[rows] - background[rows]), known["masks"])
+            record.values["f1"] = best_f1(known["masks"], X[rows] - background[rows]).f1
 
     def tabulate(self, data: Cell, cells: Sequence[Cell], options: Options) -> tuple[Table, ...]:
         """One row for each system."""
@@ -173,55 +174,23 @@ class VideoJob(Job):
         )
 
 
-def best_f1(scores: Array, masks: Array, thresholds: int = THRESHOLDS) -> float:
-    """Highest F1 of ``scores > threshold`` against ``masks`` over evenly spaced thresholds.
-
-    Parameters
-    ----------
-    scores
-        Non-negative, any shape.
-    masks
-        Booleans of the same shape.
-    thresholds
-        How many to try between 0 and the largest score.
-
-    Examples
-    --------
-    >>> best_f1(np.array([0.1, 0.9, 0.8, 0.2]), np.array([False, True, True, False]))
-    1.0
-    """
-    top = float(scores.max()) or 1.0
-    bins = np.minimum((scores.ravel() / top * thresholds).astype(int), thresholds - 1)
-    inside = np.bincount(bins[masks.ravel()], minlength=thresholds)
-    everything = np.bincount(bins, minlength=thresholds)
-    hits, marked = inside[::-1].cumsum(), everything[::-1].cumsum()
-    return float(np.max(2 * hits / (marked + max(int(inside.sum()), 1))))
-
-
 def _frames(options: Options) -> tuple[Array, Array, Array, str]:
     """Frames (n_frames, n_pixels), rows of those with masks, the masks, and what they are."""
     if options.quick:
         return (*synthetic_video(), "a moving square, synthetic")
-    from ..datasets import load_bootstrap_video
+    from ..datasets import load_video
 
-    return (*load_bootstrap_video(), "I2R Bootstrap, 120 x 160 pixels")
+    video = load_video("restaurant")
+    return video.matrix(), video.mask_frames, video.mask_matrix(), "I2R Bootstrap, 120 x 160 pixels"
 
 
-def synthetic_video(n_frames: int = 60, height: int = 24, width: int = 32) -> tuple[Array, Array, Array]:
-    """Make a smooth scene in changing light, with a bright square that crosses it; every fifth frame has its mask."""
-    rng = np.random.default_rng(0)
-    rows, columns = np.mgrid[:height, :width]
-    scene = 0.4 + 0.2 * np.sin(rows / 5.0) * np.cos(columns / 7.0)
-    light = 1 + 0.1 * np.sin(np.arange(n_frames) / 9.0)
-    masks = np.zeros((n_frames, height, width), dtype=bool)
-    for frame in range(n_frames):
-        left = frame * (width + 6) // n_frames - 6
-        masks[frame, 8:14, max(left, 0) : max(left + 6, 0)] = True
-    video = light[:, None, None] * scene + 0.02 * rng.standard_normal((n_frames, height, width))
-    video[masks] = 0.95
-    frames = video.clip(0, 1).astype(np.float32).reshape(n_frames, -1)
-    known = np.arange(2, n_frames, 5)
-    return frames, known, masks.reshape(n_frames, -1)[known]
+def synthetic_video() -> tuple[Array, Array, Array]:
+    """Make a scene in changing light with a square that moves and some noise; every fifth frame has its mask."""
+    from ..datasets import gaussian_noise, make_moving_square
+
+    video = make_moving_square(60, (24, 32), light=0.1)
+    known = np.arange(2, 60, 5)
+    return gaussian_noise(video.X, 0.1, random_state=0).astype(np.float32), known, video.masks[known]
 
 
 def _rows(cell: Cell, ours: float | None) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Scores of recovered matrices and clusters against the truth."""
+"""Scores of clusters: against classes, or against a graph."""
 
 from __future__ import annotations
 
@@ -7,39 +7,54 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import column_or_1d
 
-from ._backend import Array
+from .._backend import Array
+from ._shapes import same_shape
 
 
 def clustering_error(y_true: Any, y_pred: Any) -> float:
     """Share of samples in the wrong cluster under the best matching of clusters to classes.
+
+    Each cluster is matched to one class at most; the samples of clusters left over are wrong.
 
     Examples
     --------
     >>> clustering_error([0, 0, 1, 1], [1, 1, 0, 1])
     0.25
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
-    check_consistent_length(y_true, y_pred)
+    y_true, y_pred = _labels(y_true, y_pred)
     counts = contingency_matrix(y_true, y_pred)
     matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
     return float(1 - matched / len(y_true))
 
 
-def recovery_error(X_true: Any, X_recovered: Any) -> float:
-    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F``.
+def normalized_mutual_information(y_true: Any, y_pred: Any) -> float:
+    """Information that clusters and classes share, over the mean of theirs: 1 if they are the same, 0 if independent.
+
+    scikit-learn's, with the arithmetic mean.
 
     Examples
     --------
-    >>> recovery_error([[3.0, 4.0]], [[3.0, 4.5]])
-    0.1
+    >>> normalized_mutual_information([0, 0, 1, 1], ["b", "b", "a", "a"])
+    1.0
     """
-    truth: Array = np.asarray(X_true, dtype=np.float64)
-    if truth.shape != np.shape(X_recovered):
-        raise ValueError(f"shapes differ: {truth.shape} and {np.shape(X_recovered)}.")
-    return float(np.linalg.norm(np.asarray(X_recovered) - truth) / np.linalg.norm(truth))
+    return float(normalized_mutual_info_score(*_labels(y_true, y_pred)))
+
+
+def adjusted_rand_index(y_true: Any, y_pred: Any) -> float:
+    """Pairs of samples kept together or apart alike, less those of chance: 1 if all are, about 0 for random clusters.
+
+    scikit-learn's; negative where clusters are worse than chance.
+
+    Examples
+    --------
+    >>> adjusted_rand_index([0, 0, 1, 1], [0, 1, 0, 1])
+    -0.5
+    """
+    return float(adjusted_rand_score(*_labels(y_true, y_pred)))
 
 
 def modularity(weights: Any, labels: Any) -> float:
@@ -62,3 +77,7 @@ def modularity(weights: Any, labels: Any) -> float:
     within = np.sum(W.data, where=same, dtype=np.float64) / total
     shares = np.bincount(membership, weights=degrees) / total
     return float(within - np.sum(shares**2))
+
+
+def _labels(y_true: Any, y_pred: Any) -> tuple[Array, Array]:
+    return same_shape(column_or_1d(y_true), column_or_1d(y_pred))

@@ -1,0 +1,122 @@
+"""Single cells: how often each gene was read in each cell; labels count from 0."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array
+from .files import Folder, find_file
+from .formats import expect, read_npz, reading
+
+BLOCK_ROWS = 128
+MAX_ENTRIES = 2**31
+PBMC_FILE = "scrna/pbmc68k_reduced.npz"
+
+
+def load_worm_neurons(*, folder: Folder = None) -> tuple[sp.csr_array, Array]:
+    """Neurons of the worm C. elegans: raw counts of 13488 genes in 4186 cells (Cao et al. 2017).
+
+    Needs h5py (``pip install graphlowrank[data]``). The matrix is never dense in memory.
+
+    Parameters
+    ----------
+    folder
+        Folder with ``scrna/worm_neuron_cell.h5``; see :func:`~graphlowrank.datasets.files.search_folders`.
+
+    Returns
+    -------
+    X
+        (4186, 13488) sparse float32, 1.4 % of it not zero.
+    y
+        (4186,) clusters 0..9 of the original study, which have no names.
+    """
+    path = find_file("scrna/worm_neuron_cell.h5", folder)
+    try:
+        import h5py
+    except ImportError as error:
+        raise ImportError("Reading the worm's neurons needs h5py: pip install graphlowrank[data]") from error
+
+    with reading(path), h5py.File(path, "r") as file:
+        counts, labels = _dataset(file, "X", 2), _dataset(file, "Y", 1)
+        X = sp.vstack([sp.csr_array(block.astype(np.float32)) for block in _blocks(counts)], format="csr")
+        y = np.asarray(labels[:])
+    expect(len(y) == X.shape[0] and np.all(y == np.rint(y)) and y.min() >= 1, path, "labels 1, 2, ... of the cells")
+    expect(np.all(X.data > 0) and np.all(np.isfinite(X.data)), path, "counts")
+    return X, y.astype(int) - 1
+
+
+def _dataset(file: Any, name: str, ndim: int) -> Any:
+    if name not in file:
+        raise ValueError(f"it holds no {name}")
+    dataset = file[name]
+    shape = getattr(dataset, "shape", ())
+    if len(shape) != ndim or 0 in shape or dataset.dtype.kind not in "uif":
+        raise ValueError(f"{name} is not an array of numbers with {ndim} axes")
+    if dataset.size > MAX_ENTRIES:
+        raise ValueError(f"{name} claims the absurd shape {shape}")
+    return dataset
+
+
+def _blocks(dataset: Any) -> Iterator[Array]:
+    """Rows of a table of an HDF5 file, a few at a time."""
+    one_filter = dataset.id.get_create_plist().get_nfilters() == 1
+    if one_filter and dataset.chunks == dataset.shape and dataset.compression == "gzip":
+        yield from _unpacked_blocks(dataset)
+        return
+    step = max(BLOCK_ROWS, dataset.chunks[0] if dataset.chunks else 0)
+    for start in range(0, len(dataset), step):
+        yield dataset[start : start + step]
+
+
+def _unpacked_blocks(dataset: Any) -> Iterator[Array]:
+    """Rows of a table that is packed as one piece, which HDF5 itself would unpack whole for any of its rows."""
+    unfiltered, packed = dataset.id.read_direct_chunk((0, 0))
+    if unfiltered:
+        raise ValueError("X is not packed as it says")
+    unpack = zlib.decompressobj()
+    n_rows, n_columns = dataset.shape
+    for start in range(0, n_rows, BLOCK_ROWS):
+        rows = min(BLOCK_ROWS, n_rows - start)
+        size = rows * n_columns * dataset.dtype.itemsize
+        raw = unpack.decompress(packed, size)
+        packed = unpack.unconsumed_tail
+        if len(raw) < size:
+            raise ValueError("X is truncated")
+        yield np.frombuffer(raw, dataset.dtype).reshape(rows, n_columns)
+    if unpack.decompress(packed, 1) or not unpack.eof:  # the end of the stream has its checksum
+        raise ValueError("X has more than its shape says")
+
+
+def load_pbmc(*, folder: Folder = None) -> tuple[Array, Array]:
+    """White blood cells, 700 of the 68000 of Zheng et al. 2017: log-normalised counts of 765 genes.
+
+    Parameters
+    ----------
+    folder
+        Folder with ``scrna/pbmc68k_reduced.npz``; see :func:`~graphlowrank.datasets.files.search_folders`.
+
+    Returns
+    -------
+    X
+        (700, 765) float32, logarithm of one plus the normalised count.
+    y
+        (700,) cell types 0..9, from 8 to 240 cells each; :func:`pbmc_names` has their names.
+    """
+    path = find_file(PBMC_FILE, folder)
+    X, y = read_npz(path, "lognorm", "labels")
+    expect(X.ndim == 2 and len(X) and X.dtype.kind == "f", path, "a table of numbers")
+    expect(y.shape == (len(X),) and y.dtype.kind in "ui" and y.min() >= 0, path, "one label for each cell")
+    return np.ascontiguousarray(X, dtype=np.float32), y.astype(int)
+
+
+def pbmc_names(*, folder: Folder = None) -> tuple[list[str], list[str]]:
+    """Names of the cell types (by label) and of the genes (by column) of :func:`load_pbmc`."""
+    path = find_file(PBMC_FILE, folder)
+    types, genes = read_npz(path, "label_names", "genes")
+    expect(types.dtype.kind == genes.dtype.kind == "U" and types.ndim == genes.ndim == 1, path, "two lists of names")
+    return types.tolist(), genes.tolist()

@@ -1,0 +1,254 @@
+"""Made data are what they say they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphlowrank.datasets import (
+    make_block_matrix,
+    make_moving_square,
+    make_noisy_circle,
+    shepp_logan_phantom,
+)
+from graphlowrank.datasets.phantom import HEAD
+from graphlowrank.graphs import knn_graph
+from graphlowrank.metrics import approximate_rank, graph_alignment, modularity
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def fields_of(record):
+    return [value for value in vars(record).values() if isinstance(value, np.ndarray)]
+
+
+@pytest.mark.parametrize("make", [make_noisy_circle, lambda **seed: make_block_matrix(60, 40, 2, gap=0.1, **seed)])
+def test_seeds_repeat_and_differ(make):
+    first, again, other = (make(random_state=seed) for seed in (0, 0, 1))
+    for one, same in zip(fields_of(first), fields_of(again), strict=True):
+        assert_array_equal(one, same)
+    assert np.any(first.X != other.X)
+
+
+# --- circle -------------------------------------------------------------------------------------------------------
+
+
+@given(n=st.integers(1, 200), seed=seeds)
+@settings(deadline=None)
+def test_the_truth_is_a_circle_in_a_plane(n, seed):
+    circle = make_noisy_circle(n, noise=0.2, random_state=seed)
+    assert circle.X.shape == circle.X_true.shape == (n, 3)
+    assert_allclose(np.linalg.norm(circle.X_true, axis=1), 1)
+    assert_allclose(circle.X_true.sum(axis=1), 0, atol=1e-12)
+    # The chord between two points is that of their angles.
+    chords = np.linalg.norm(circle.X_true - circle.X_true[0], axis=1)
+    assert_allclose(chords, 2 * np.abs(np.sin((circle.angles - circle.angles[0]) / 2)), atol=1e-7)
+
+
+def test_noise_of_the_circle_is_as_asked_for_in_every_direction():
+    circle = make_noisy_circle(20_000, noise=0.3, random_state=0)
+    assert_allclose(np.cov((circle.X - circle.X_true).T), 0.09 * np.eye(3), atol=0.004)
+    assert_allclose(circle.X_true.var(axis=0), 1 / 3, atol=0.02)  # askew: each coordinate sees as much
+    assert_array_equal(
+        make_noisy_circle(50, noise=0, random_state=0).X, make_noisy_circle(50, noise=0, random_state=0).X_true
+    )
+
+
+def test_the_graph_of_the_noisy_circle_follows_it():
+    circle = make_noisy_circle(600, noise=0.1, random_state=0)
+    graph = knn_graph(circle.X, 10)
+    assert graph_alignment(circle.X_true, graph, 6) > 0.97
+    assert graph_alignment(circle.X - circle.X_true, graph, 6) < 0.15
+
+
+@pytest.mark.parametrize(("options", "text"), [({"n_samples": 0}, "n_samples"), ({"noise": -1}, "noise must be")])
+def test_circles_that_cannot_be(options, text):
+    with pytest.raises(ValueError, match=text):
+        make_noisy_circle(**options)
+
+
+# --- blocks -------------------------------------------------------------------------------------------------------
+
+
+@given(
+    k_samples=st.integers(2, 4),
+    k_features=st.integers(2, 4),
+    gap=st.floats(1e-4, 0.5),
+    extra=st.integers(0, 30),
+    seed=seeds,
+)
+@settings(max_examples=40, deadline=None)
+def test_both_graphs_have_the_gap_asked_for(k_samples, k_features, gap, extra, seed):
+    n_samples, n_features = 10 * k_samples + extra, 10 * k_features
+    data = make_block_matrix(
+        n_samples, n_features, k_samples, n_feature_clusters=k_features, gap=gap, random_state=seed
+    )
+    for graph, k in ((data.sample_graph, k_samples), (data.feature_graph, k_features)):
+        values = np.linalg.eigvalsh(graph.laplacian().toarray())
+        assert values[k - 1] / values[k] == pytest.approx(gap, rel=0.011)
+        assert graph.n_components == 1
+        assert abs(graph.weights - graph.weights.T).max() == 0
+        assert_array_equal(graph.weights.diagonal(), 0)
+    assert data.X.shape == (n_samples, n_features)
+    assert np.ptp(np.bincount(data.labels)) <= 1
+
+
+def test_no_gap_at_all_leaves_the_clusters_apart():
+    data = make_block_matrix(200, 90, 4, n_feature_clusters=3, gap=0, noise=0, random_state=0)
+    assert (data.sample_graph.n_components, data.feature_graph.n_components) == (4, 3)
+    for graph, labels in ((data.sample_graph, data.labels), (data.feature_graph, data.feature_labels)):
+        assert len(set(zip(graph.components, labels, strict=True))) == graph.n_components
+    assert graph_alignment(data.X, data.sample_graph, 4) == pytest.approx(1)
+    assert graph_alignment(data.X.T, data.feature_graph, 3) == pytest.approx(1)
+
+
+def test_the_matrix_is_constant_on_blocks():
+    data = make_block_matrix(150, 60, 5, n_feature_clusters=3, gap=0.01, noise=0.2, random_state=0)
+    for row in range(5):
+        for column in range(3):
+            block = data.X_true[data.labels == row][:, data.feature_labels == column]
+            assert np.ptp(block) == 0
+    assert approximate_rank(data.X_true, 1e-9) == 3
+    noise = data.X - data.X_true
+    assert noise.std() == pytest.approx(0.2 * data.X_true.std(), rel=0.03)
+    # Nearly in the span of the first eigenvectors, and less so where the blocks are joined more firmly.
+    shares = [
+        graph_alignment(made.X_true, made.sample_graph, 4)
+        for made in (make_block_matrix(100, 40, gap=gap, random_state=0) for gap in (0.001, 0.05, 0.4))
+    ]
+    assert shares[0] > 0.999999 > shares[1] > 0.999 > shares[2] > 0.95
+
+
+def test_clusters_of_samples_lie_apart():
+    data = make_block_matrix(200, 80, 4, noise=0, random_state=3)
+    centres = np.array([data.X_true[data.labels == cluster][0] for cluster in range(4)])
+    distances = np.linalg.norm(centres[:, None] - centres, axis=2)[np.triu_indices(4, 1)]
+    assert_allclose(distances, distances[0])
+    assert modularity(data.sample_graph.weights, data.labels) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"gap": 0.6}, "gap must be between 0 and 0.5"),
+        ({"gap": -0.1}, "gap must be"),
+        ({"n_clusters": 1}, "n_samples must be at least 10 for each of 2 or more clusters"),
+        ({"n_features": 39}, "n_features must be at least 10"),
+        ({"n_feature_clusters": 13}, "n_features must be at least 10"),
+        ({"noise": -1}, "level must be"),
+    ],
+)
+def test_blocks_that_cannot_be(options, text):
+    with pytest.raises(ValueError, match=text):
+        make_block_matrix(**options)
+
+
+def test_a_gap_out_of_reach_is_an_error(monkeypatch):
+    monkeypatch.setattr("graphlowrank.datasets.blocks.MOST_STEPS", 1)
+    with pytest.raises(RuntimeError, match="was not met"):
+        make_block_matrix(60, 40, 2, gap=0.5, random_state=0)
+
+
+# --- moving square ------------------------------------------------------------------------------------------------
+
+
+@given(
+    n_frames=st.integers(1, 40),
+    height=st.integers(3, 20),
+    width=st.integers(3, 20),
+    light=st.floats(0, 0.5),
+    data=st.data(),
+)
+@settings(max_examples=60, deadline=None)
+def test_frames_are_background_and_square(n_frames, height, width, light, data):
+    size = data.draw(st.integers(1, min(height, width) - 1))
+    video = make_moving_square(n_frames, (height, width), size=size, light=light)
+    assert video.X.shape == video.background.shape == video.masks.shape == (n_frames, height * width)
+    assert_allclose(video.background + video.foreground, video.X)
+    # The square differs from every background, so that the mask is exactly where frames and background differ.
+    assert_array_equal(video.masks, video.background != video.X)
+    assert_array_equal(video.masks.sum(axis=1), size**2)
+    assert video.X.min() >= 0
+    assert video.X.max() <= 1
+    for mask in video.masks.reshape(-1, height, width):
+        rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+        assert len(rows) == len(columns) == size
+        assert np.ptp(rows) == np.ptp(columns) == size - 1
+
+
+def test_the_background_has_rank_one_and_shows_through():
+    still, changing = make_moving_square(), make_moving_square(light=0.2)
+    assert_array_equal(still.background, still.background[:1].repeat(60, axis=0))
+    for video in (still, changing):
+        assert np.linalg.matrix_rank(video.background) == 1
+        assert video.masks.mean(axis=0).max() < 0.5  # each pixel is free most of the time
+        assert np.all(np.any(video.masks[1:] != video.masks[:-1], axis=1))  # the square never rests
+    light = changing.background.mean(axis=1) / still.background.mean(axis=1)
+    assert (light.min(), light.max()) == pytest.approx((0.8, 1.2), abs=0.01)
+    assert_array_equal(make_moving_square().X, still.X)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"n_frames": 0}, "n_frames must be positive"),
+        ({"size": 24}, "size must be at least 1 and less than both sides"),
+        ({"size": 0}, "size must be"),
+        ({"light": 0.6}, "light must be between 0 and 0.5"),
+    ],
+)
+def test_videos_that_cannot_be(options, text):
+    with pytest.raises(ValueError, match=text):
+        make_moving_square(**options)
+
+
+# --- phantom ------------------------------------------------------------------------------------------------------
+
+
+@given(size=st.integers(1, 150))
+@settings(max_examples=40, deadline=None)
+def test_the_phantom_is_between_air_and_skull_at_any_size(size):
+    phantom = shepp_logan_phantom(size)
+    assert phantom.shape == (size, size)
+    assert set(np.unique(phantom)) <= {0.0, 0.1, 0.2, 0.3, 0.4, 1.0}
+    skull = phantom == 1
+    assert_array_equal(skull, skull[:, ::-1])
+
+
+def test_the_phantom_has_its_parts_where_they_belong():
+    phantom = shepp_logan_phantom(1000)
+
+    def at(x, y):
+        return phantom[round((1 - y) * 500), round((1 + x) * 500)]
+
+    assert at(0.95, 0.95) == 0  # air
+    assert at(0, 0.9) == 1  # skull
+    assert at(0, -0.8) == 0.2  # brain
+    assert at(0.22, 0) == at(-0.22, 0) == 0  # ventricles
+    assert at(0, 0.5) == 0.3  # tumour, in the upper half
+    assert at(0, -0.5) == 0.2
+    assert at(-0.08, -0.605) == at(0, -0.606) == at(0.06, -0.605) == 0.3
+    # The ventricles lean outwards at the top; the left one is the larger.
+    assert at(0.3, 0.2) == at(0.15, -0.2) == at(-0.3, 0.3) == at(-0.13, -0.3) == 0
+    assert at(0.3, -0.2) == at(-0.3, -0.3) == 0.2
+    dark = (phantom == 0) & (np.abs(np.linspace(-1, 1, 1000))[None, :] < 0.4)
+    inside = dark[300:700]
+    assert inside[:, :500].sum() > 1.5 * inside[:, 500:].sum()
+
+
+def test_brightness_of_the_phantom_is_the_area_of_its_ellipses():
+    expected = sum(part.tenths / 10 * np.pi * part.half_width * part.half_height for part in HEAD)
+    assert shepp_logan_phantom(801).sum() / 400**2 == pytest.approx(expected, rel=2e-3)
+
+
+def test_scikit_image_has_the_same_phantom():
+    data = pytest.importorskip("skimage.data")
+    theirs = data.shepp_logan_phantom()
+    ours = shepp_logan_phantom(len(theirs))
+    assert_allclose(ours, theirs, atol=1 / 255)  # theirs is stored in bytes
+
+
+def test_a_phantom_has_a_size():
+    with pytest.raises(ValueError, match="size must be positive"):
+        shepp_logan_phantom(0)
