@@ -14,10 +14,11 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["bench"], ["report"], ["estimators"], ["guarantees"], ["pipeline"], ["two_graphs"],
+    ["cli", "__main__"], ["bench"], ["report"], ["models.registry"], ["estimators"], ["guarantees"], ["pipeline"],
+    ["two_graphs"],
     ["settings", "standardise"], ["decoders"],
-    ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["graphs"], ["linalg"], ["kernels", "metrics"],
-    ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],
+    ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],
+    ["kernels"], ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],
 ]  # fmt: skip
 # The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.
 ALLOWED_UP = {("_backend", "kernels")}
@@ -27,8 +28,17 @@ def layer_of(name):
     return next(depth for depth, names in enumerate(LAYERS) if name in names)
 
 
+# A module that runs estimators by name stands above them, though it is found among the models.
+APART = {"models.registry"}
+
+
+def part_of(names):
+    """Layer's name of a module given as a list of names below the package."""
+    return ".".join(names[:2]) if ".".join(names[:2]) in APART else names[0]
+
+
 def top(path):
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return part_of(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def imported_parts(path):
@@ -39,11 +49,11 @@ def imported_parts(path):
             base = package[: len(package) - node.level + 1] if node.level else []
             full = [*base, *(node.module or "").split(".")] if node.module else base
             if full[0] == "graphlowrank":
-                yield from [full[1]] if len(full) > 1 else [alias.name for alias in node.names]
+                yield from {part_of([*full[1:], alias.name]) for alias in node.names}
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.startswith("graphlowrank."):
-                    yield alias.name.split(".")[1]
+                    yield part_of(alias.name.split(".")[1:])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +61,7 @@ def imported_parts(path):
 )
 def test_imports_point_down(path):
     for part in imported_parts(path):
-        if not (ROOT / part).exists() and not (ROOT / f"{part}.py").exists():
+        if part not in APART and not (ROOT / part).exists() and not (ROOT / f"{part}.py").exists():
             continue  # a name such as __version__
         if (top(path), part) not in ALLOWED_UP:
             assert layer_of(part) >= layer_of(top(path)), f"{path.name} imports upwards: {part}"

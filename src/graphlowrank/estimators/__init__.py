@@ -4,6 +4,7 @@ from .clustering import CompressiveClustering
 from .cpca import CompressivePCA
 from .embeddings import GraphLaplacianPCA, ManifoldMF
 from .frpcag import FastRobustPCAOnGraphs
+from .gnmf import GraphNMF
 from .rpca import RobustPCA
 from .rpcag import RobustPCAOnGraphs
 
@@ -12,6 +13,7 @@ __all__ = [
     "CompressivePCA",
     "FastRobustPCAOnGraphs",
     "GraphLaplacianPCA",
+    "GraphNMF",
     "ManifoldMF",
     "RobustPCA",
     "RobustPCAOnGraphs",

@@ -1,0 +1,374 @@
+"""Non-negative matrix factorisation with scores that are smooth on a graph (GNMF of Cai et al. 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import nnls
+from sklearn.utils import check_random_state
+
+from .._backend import Array, spmm
+from .._threads import single_threaded_libraries
+from ..solution import Iterated
+from ..solvers.fista import Callback
+from .gnmf_start import starting_factors, unit_components
+
+UpdatesName = Literal["accelerated", "multiplicative"]
+
+SCORE_STEPS = 15  # steps for the scores while the components, and so the product with X, stay the same
+COMPONENT_SWEEPS = 4
+SETTLED = 0.1  # they end early once a step moves less than this share of the first one
+WINDOW = 10  # iterations over which the stopping rule looks back
+CLOSE = 0.01  # share of ||X||^2 below which a fit counts as this: its last digits are not worth a thousand iterations
+CANCELLED = 1e5  # a fit closer than 1e5 eps of ||X||^2 is measured entry by entry: a difference of sums is too coarse
+SAFE_RANGE = (1e-6, 1e6)  # of the largest entry: fourth powers stay within single precision
+BLOCK_ENTRIES = 2_000_000  # entries of X that are made dense at a time
+SINGLE_THREADED_UP_TO = 50_000_000  # multiplications of a product with X; threads of BLAS wait longer than this takes
+
+
+@dataclass(frozen=True, eq=False)
+class NonNegativeFactors(Iterated):
+    """Answer of :func:`solve_gnmf`: ``X`` is about ``scores @ components``.
+
+    Attributes
+    ----------
+    scores
+        (n_samples, k), >= 0.
+    components
+        (k, n_features), >= 0, rows of length 1.
+    n_iter, converged
+        Iterations made, and whether the stopping rule was met.
+    residual
+        What the stopping rule looks at: how far the last 10 iterations lowered the objective, as a share.
+    objective
+        Objective after each iteration; it never rises.
+    """
+
+    scores: Array
+    components: Array
+    n_iter: int
+    converged: bool
+    residual: float
+    objective: list[float]
+
+
+def solve_gnmf(
+    X: Any,
+    L_samples: Any,
+    n_components: int,
+    *,
+    gamma: float,
+    init: str | tuple[Array, Array] = "nndsvda",
+    updates: UpdatesName = "accelerated",
+    tol: float = 1e-4,
+    max_iter: int = 500,
+    random_state: Any = None,
+    callback: Callback | None = None,
+) -> NonNegativeFactors:
+    """``argmin ||X - S C||_F^2 + gamma tr(S^T L S)`` over S, C >= 0 with rows of C of length 1.
+
+    A local minimum: the problem is not convex.
+
+    Parameters
+    ----------
+    X
+        (n_samples, n_features), >= 0, dense or scipy sparse; not written to.
+    L_samples
+        Laplacian (n_samples, n_samples), sparse, or None for plain NMF.
+    n_components
+        Number k of components.
+    gamma
+        Weight of the graph term, >= 0.
+    init
+        "nndsvda" (from singular vectors, Boutsidis and Gallopoulos 2008, with zeros filled), "random", or a pair of
+        arrays (scores, components).
+    updates
+        "accelerated" or "multiplicative", see the notes.
+    tol, max_iter
+        Stop when the last 10 iterations lowered the objective by less than ``tol`` of its value, or of
+        ``||X||^2 / 100`` if that is more; and the iterations allowed.
+    random_state
+        Seed of the start.
+    callback
+        Called with (iteration, residual).
+
+    Notes
+    -----
+    The length of the components matters: without it the graph term could be made as small as one likes by moving size
+    from S to C. It is kept by the equal problem ``||X - S C||^2 + gamma sum_j ||c_j||^2 s_j^T L s_j``, which does not
+    change when size is moved, so components are free during their step and are brought to length 1 after it.
+
+    "multiplicative" is the rule of Cai et al.; without a graph it is that of Lee and Seung (2001). ::
+
+        S <- S * (X C^T + gamma W S) / (S C C^T + gamma D S)      L = D - W
+        C <- C * (S^T X) / (S^T S C + gamma diag(s_j^T L s_j) C)
+
+    Each is a gradient step, ``S - G / K`` with half the gradient G and ``K = (S C C^T + gamma D S) / S``. It lowers the
+    objective since 2 K bounds half the Hessian: Lee and Seung's share of K bounds ``C C^T``, and ``2 D - L = D + W``
+    is positive semidefinite.
+
+    "accelerated" solves the same two sub-problems further while the products with X, the dear part, are at hand: the
+    scores by projected gradients with momentum, in steps scaled by row sums of C C^T plus 2 gamma D, the components one
+    row at a time (hierarchical alternating least squares). It never raises the objective either. On digits 15 to 110
+    iterations reach the value of a thousand multiplicative ones, each at the price of two (no graph) to seven.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphlowrank.graphs import chain_graph
+    >>> X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
+    >>> found = solve_gnmf(X, chain_graph(4).unit_laplacian(), 2, gamma=0)
+    >>> bool(np.abs(found.scores @ found.components - X).max() < 1e-2)
+    True
+    """
+    X, largest = _validated(X)
+    _check_options(X, L_samples, n_components, gamma, init, updates, tol, max_iter)
+    unit = 1.0 if SAFE_RANGE[0] <= largest <= SAFE_RANGE[1] or largest == 0 else largest
+    entries = X.nnz if sp.issparse(X) else X.size
+    small = max(entries, X.shape[0] * n_components) * n_components <= SINGLE_THREADED_UP_TO
+    with single_threaded_libraries() if small else nullcontext():
+        problem = _Problem.of(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
+        S, C = starting_factors(problem.X, n_components, init, check_random_state(random_state), unit)
+        found = _descend(problem, S, C, UPDATES[updates], tol, max_iter, callback)
+    objective = [value * unit**2 for value in found.objective]
+    return replace(found, scores=found.scores * X.dtype.type(unit), objective=objective)
+
+
+def _descend(
+    problem: _Problem, S: Array, C: Array, updates: _Updates, tol: float, max_iter: int, callback: Callback | None
+) -> NonNegativeFactors:
+    """Iterate from S and C until the stopping rule is met."""
+    objective: list[float] = []
+    n_iter, converged, residual = 0, problem.size == 0, 0.0
+    while n_iter < max_iter and not converged:
+        S, C, value = problem.iterate(S, C, updates)
+        objective.append(value)
+        n_iter += 1
+        past = objective[max(n_iter - 1 - WINDOW, 0)]
+        residual = (past - value) / max(past, CLOSE * problem.size)
+        converged = n_iter > WINDOW and residual <= tol
+        if callback is not None:
+            callback(n_iter, residual)
+    return NonNegativeFactors(S, C, n_iter, converged=converged, residual=residual, objective=objective)
+
+
+def nonnegative_scores(X: Any, components: Array) -> Array:
+    """``argmin_S ||X - S components||^2`` over S >= 0, row by row of X.
+
+    Exact, by active sets. The scores of a sample do not depend on its company.
+
+    Parameters
+    ----------
+    X
+        (n, p), dense or scipy sparse.
+    components
+        (k, p).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nonnegative_scores(np.array([[3.0, -1.0]]), np.eye(2))
+    array([[3., 0.]])
+    """
+    # What is outside the span of the components is lost in any case, so each sample has but k numbers to fit.
+    basis, triangle = np.linalg.qr(components.T)
+    scores = np.zeros((X.shape[0], len(components)), dtype=components.dtype)
+    for row, inside in enumerate(X @ basis):
+        scores[row] = nnls(triangle, inside)[0]
+    return scores
+
+
+# --- the problem and its two steps -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Data and graph term; ``size`` is ``||X||^2``."""
+
+    X: Any
+    L: Any
+    gamma: float
+    pull: Array | None  # (n, 1): gamma D, of which twice is an upper bound of gamma L; None without a graph term
+    size: float
+
+    @classmethod
+    def of(cls, X: Any, L: Any, gamma: float) -> _Problem:
+        """Bring the Laplacian to the precision of X."""
+        entries = X.data[None] if sp.issparse(X) else X
+        size = _dot(entries, entries)
+        if L is None or gamma == 0:
+            return cls(X, None, 0.0, None, size)
+        L = L.astype(X.dtype)
+        return cls(X, L, gamma, (gamma * L.diagonal()[:, None]).astype(X.dtype), size)
+
+    def iterate(self, S: Array, C: Array, updates: _Updates) -> tuple[Array, Array, float]:
+        """One step for the scores, one for the components; and the objective."""
+        S, C_last = updates.scores(self, S, self.X @ C.T, C @ C.T), C
+        products = np.ascontiguousarray((self.X.T @ S).T)  # (k, p)
+        roughness = self.roughness(S)
+        gram = S.T @ S
+        gram[np.diag_indices_from(gram)] += self.gamma * roughness
+        C = updates.components(C, products, gram)
+        value = self.value(S, C, products, gram, roughness)
+        return *unit_components(S, C, C_last), value
+
+    def graph_term(self, S: Array) -> Array | float:
+        """``gamma L S``."""
+        return 0.0 if self.L is None else spmm(self.L, S) * S.dtype.type(self.gamma)
+
+    def roughness(self, S: Array) -> Array:
+        """``s_j^T L s_j`` of each column."""
+        if self.L is None:
+            return np.zeros(S.shape[1])
+        return np.maximum(np.einsum("ij,ij->j", S, spmm(self.L, S), dtype=np.float64), 0)
+
+    def value(self, S: Array, C: Array, products: Array, gram: Array, roughness: Array) -> float:
+        """Objective, from thin products where they resolve it; ``gram`` is S^T S with the graph term added."""
+        C = C.astype(np.float64)
+        value = self.size - 2 * float(np.vdot(products, C)) + float(np.vdot(gram @ C, C))
+        if value > CANCELLED * np.finfo(S.dtype).eps * self.size:
+            return value
+        return self.squared_residual(S, C.astype(S.dtype)) + self.gamma * float(roughness @ np.sum(C * C, axis=1))
+
+    def squared_residual(self, S: Array, C: Array) -> float:
+        """``||X - S C||^2`` from a few dense rows at a time."""
+        rows = max(1, BLOCK_ENTRIES // C.shape[1])
+        total = 0.0
+        for start in range(0, len(S), rows):
+            block = self.X[start : start + rows]
+            block = (block.toarray() if sp.issparse(block) else block) - S[start : start + rows] @ C
+            total += _dot(block, block)
+        return total
+
+
+@dataclass(frozen=True)
+class _Updates:
+    """How the two sub-problems are lowered."""
+
+    scores: Callable[[_Problem, Array, Array, Array], Array]
+    components: Callable[[Array, Array, Array], Array]
+
+
+def _multiply_scores(problem: _Problem, S: Array, products: Array, gram: Array) -> Array:
+    above, below = products, S @ gram
+    if problem.pull is not None:
+        pulled = problem.pull * S
+        above, below = above + pulled - problem.graph_term(S), below + pulled
+    return _ratio(S * above, below)
+
+
+def _multiply_components(C: Array, products: Array, gram: Array) -> Array:
+    return _ratio(C * products, gram @ C)
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    return np.maximum(above, 0) / np.maximum(below, np.finfo(below.dtype).tiny)
+
+
+def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array) -> Array:
+    """Projected gradient steps with momentum on ``<S, S gram + gamma L S - 2 products>``, which never rises."""
+
+    def at(S: Array) -> tuple[Array, float]:
+        image = S @ gram
+        image += problem.graph_term(S)
+        return image, _dot(S, image) - 2 * _dot(S, products)
+
+    step = 1 / (gram.sum(axis=1) + (0 if problem.pull is None else 2 * problem.pull))
+    image, value = at(S)
+    ahead, image_ahead, momentum, first = S, image, 1.0, 0.0
+    for _ in range(SCORE_STEPS):
+        trial = np.maximum(ahead - (image_ahead - products) * step, 0)
+        image_trial, value_trial = at(trial)
+        if value_trial > value:
+            if momentum == 1:  # a step without momentum cannot rise but by rounding
+                break
+            ahead, image_ahead, momentum = S, image, 1.0
+            continue
+        momentum_next = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        weight = S.dtype.type((momentum - 1) / momentum_next)
+        ahead, image_ahead = trial + weight * (trial - S), image_trial + weight * (image_trial - image)
+        moved = float(np.linalg.norm(trial - S))
+        S, image, value, momentum = trial, image_trial, value_trial, momentum_next
+        first = max(first, moved)
+        if moved <= SETTLED * first:
+            break
+    return S
+
+
+def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
+    """Rows of C one at a time, each to its minimum."""
+    first = 0.0
+    for _ in range(COMPONENT_SWEEPS):
+        C_last, C = C, C.copy()
+        _sweep(C, products, gram)
+        moved = float(np.linalg.norm(C - C_last))
+        first = max(first, moved)
+        if moved <= SETTLED * first:
+            break
+    return C
+
+
+def _sweep(C: Array, products: Array, gram: Array) -> None:
+    """Minimise ``<C, gram C - 2 products>`` over each row of C >= 0 in turn, in place."""
+    for j in range(len(C)):
+        if gram[j, j] > 0:
+            C[j] += (products[j] - gram[j] @ C) / gram[j, j]
+            np.maximum(C[j], 0, out=C[j])
+
+
+UPDATES = {
+    "accelerated": _Updates(_accelerate_scores, _accelerate_components),
+    "multiplicative": _Updates(_multiply_scores, _multiply_components),
+}
+
+
+# --- small helpers -----------------------------------------------------------------------------------------
+
+
+def _validated(X: Any) -> tuple[Any, float]:
+    """``X`` in single or double precision, dense by rows or CSR, and its largest entry."""
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+    X = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64, copy=False)
+    entries = X.data if sp.issparse(X) else X
+    largest, smallest = float(entries.max(initial=0)), float(entries.min(initial=0))
+    if not np.isfinite(largest) or not np.isfinite(smallest):
+        raise ValueError("X contains NaN or infinity.")
+    if smallest < 0:
+        raise ValueError(f"X must not be negative; its smallest entry is {smallest}.")
+    return X, largest
+
+
+def _check_options(X: Any, L: Any, k: int, gamma: float, init: Any, updates: str, tol: float, max_iter: int) -> None:
+    """Raise where an option makes no sense for ``X``."""
+    n, p = X.shape
+    if not 1 <= k <= min(n, p):
+        raise ValueError(f"n_components must be between 1 and {min(n, p)} for shape {X.shape}, got {k}.")
+    if not 0 <= gamma < np.inf:
+        raise ValueError(f"gamma must be a number >= 0, got {gamma}.")
+    if not tol >= 0 or max_iter < 1:
+        raise ValueError(f"needs tol >= 0 and max_iter >= 1; got {tol} and {max_iter}.")
+    if updates not in UPDATES:
+        raise ValueError(f"updates must be one of {', '.join(map(repr, UPDATES))}; got {updates!r}.")
+    if L is not None and L.shape != (n, n):
+        raise ValueError(f"L_samples must have shape {(n, n)}, got {L.shape}.")
+    if isinstance(init, str):
+        if init not in ("nndsvda", "random"):
+            raise ValueError(f"init must be 'nndsvda', 'random' or a pair of arrays, got {init!r}.")
+        return
+    for part, shape in zip(init, ((n, k), (k, p)), strict=True):
+        if np.shape(part) != shape or not np.all(np.isfinite(part)) or np.min(part) < 0:
+            raise ValueError(f"init needs finite arrays >= 0 of shapes {(n, k)} and {(k, p)}.")
+
+
+def _dot(A: Array, B: Array) -> float:
+    """Return ``<A, B>``, added up in double precision."""
+    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits, make_blobs
+from sklearn.preprocessing import StandardScaler, normalize
+
+from graphlowrank.metrics import clustering_error
+from graphlowrank.models.registry import METHODS, cluster, parameter_grid, prepare, sample_graph
+
+PAPER = {"kmeans", "le", "lle", "pca", "glpca", "mmf", "nmf", "gnmf", "rpca", "rpcag", "frpcag", "cpca"}
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    """Five clouds far apart, non-negative as NMF needs them."""
+    X, y = make_blobs(240, 12, centers=5, cluster_std=0.4, random_state=0)
+    return X - X.min(), y
+
+
+def test_the_paper_compares_twelve_methods():
+    assert set(METHODS) == PAPER
+    assert all(method.name == name for name, method in METHODS.items())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_finds_clear_clusters(name, clouds):
+    X, y = clouds
+    found = cluster(name, X, 5, random_state=0)
+    assert found.labels.shape == (240,)
+    # NMF and GNMF see directions only; locally linear embedding folds clouds that have no edge between them
+    assert clustering_error(y, found.labels) <= {"lle": 0.45, "nmf": 0.25, "gnmf": 0.25}.get(name, 0.01)
+    assert set(found.seconds) == {"graph", "model", "k-means"}
+    assert (found.seconds["graph"] > 0) == METHODS[name].needs_graph
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_seed_decides_and_data_are_left_alone(name, clouds):
+    X = clouds[0].copy()
+    X.setflags(write=False)
+    first, again = (cluster(name, X, 5, random_state=3).labels for _ in range(2))
+    assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_graph])
+def test_a_graph_may_be_built_once_for_many_runs(name, clouds):
+    X, y = clouds
+    graph = sample_graph(name, X, random_state=0)
+    found = cluster(name, X, 5, graph=graph, random_state=0)
+    assert found.seconds["graph"] < 0.01
+    assert clustering_error(y, found.labels) <= (0.25 if name == "gnmf" else 0.01)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # the ends of some ranges are senseless
+@pytest.mark.parametrize("name", METHODS)
+def test_the_whole_grid_can_be_run(name, clouds):
+    """First and last combination of the paper's ranges."""
+    X, _ = clouds
+    grid = parameter_grid(name, *X.shape)
+    for parameters in (grid[0], grid[-1]):
+        found = cluster(name, X, 5, random_state=0, **parameters)
+        assert found.parameters.items() >= parameters.items()
+
+
+def test_parameter_ranges_are_the_papers():
+    assert len(parameter_grid("kmeans", 1000, 784)) == 1
+    assert [choice["n_components"] for choice in parameter_grid("pca", 1000, 784)] == [2**i for i in range(1, 10)]
+    assert {choice["beta"] for choice in parameter_grid("glpca", 100, 50)} == {
+        0.1,
+        0.2,
+        0.3,
+        0.4,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+    }
+    gammas = sorted({choice["gamma"] for choice in parameter_grid("gnmf", 100, 50)})
+    assert (gammas[0], gammas[-1], len(gammas)) == (2**-3, 2**10, 14)
+    assert len(parameter_grid("rpcag", 100, 50)) == 7 * 14
+    assert max(choice["gamma_samples"] for choice in parameter_grid("cpca", 100, 50)) == 30
+
+
+def test_preparation_is_the_papers(clouds):
+    X, _ = clouds
+    assert_allclose(prepare(X, METHODS["rpca"].preparation), StandardScaler().fit_transform(X), atol=1e-10)
+    assert_allclose(prepare(X, METHODS["gnmf"].preparation), normalize(X), atol=1e-10)
+    assert_allclose(prepare(X, METHODS["mmf"].preparation), normalize(StandardScaler().fit_transform(X)), atol=1e-10)
+
+
+def test_constant_features_and_empty_samples_become_zero():
+    X = np.array([[1.0, 5.0, 0.1], [3.0, 5.0, 0.1], [2.0, 5.0, 0.1]], dtype=np.float32)
+    prepared = prepare(X, ("standardise",))
+    assert prepared.dtype == np.float32
+    assert not prepared[:, 1:].any()
+    assert not prepare(np.zeros((2, 3)), ("normalise",)).any()
+
+
+def test_kmeans_by_name_is_scikit_learns():
+    X = load_digits().data[:300]
+    expected = KMeans(10, n_init=10, random_state=np.random.RandomState(0)).fit(StandardScaler().fit_transform(X))
+    assert clustering_error(expected.labels_, cluster("kmeans", X, 10, random_state=0).labels) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda X: cluster("umap", X, 5), "'umap' is not a method"),
+        (lambda X: cluster("pca", X, 5, gamma=1), "PCA has no parameter 'gamma'; it takes n_components"),
+        (lambda X: cluster("pca", X, 0), "n_clusters"),
+        (lambda X: cluster("pca", X, 241), "n_clusters"),
+        (lambda X: cluster("le", X, 5, graph=np.eye(3)), "graph"),
+        (lambda X: cluster("nmf", X - 100, 5), "[Nn]egative"),
+        (lambda X: parameter_grid("umap", 10, 10), "not a method"),
+        (lambda X: prepare(X, ("rotate",)), "standardise"),
+    ],
+)
+def test_bad_arguments_are_named(call, text, clouds):
+    with pytest.raises(ValueError, match=text):
+        call(clouds[0])
