@@ -43,6 +43,7 @@ def test_scores_are_the_lowest_eigenvectors(way, shape, beta, monkeypatch):
     L = graph.laplacian().toarray()
     if way == "lanczos":
         monkeypatch.setattr(glpca, "DENSE_UP_TO", 0)
+        monkeypatch.setattr(glpca, "DENSE_FOR_MANY", 0)
     found = solve_glpca(X, graph.laplacian(), 4, beta=beta)
     n, a, b = len(X), np.linalg.norm(X, 2) ** 2, np.linalg.eigvalsh(L)[-1]
     G = (1 - beta) * (np.eye(n) - X @ X.T / a) + beta * (L / b + np.ones((n, n)) / n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,13 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._backend import Array, spmm
+from .._threads import single_threaded_libraries
 
-DENSE_UP_TO = 500  # samples, where all eigenvectors take less time than a few by Lanczos
+DENSE_UP_TO = 500  # samples, where all eigenvectors take less time than a few by Lanczos,
+MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to here if more than this share of them is wanted
 TOLERANCES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
 RESTARTS = 300
+SINGLE_THREADED_UP_TO = 5_000_000  # entries of X; threads that wait for one another make Lanczos ten times slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,9 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
     if not 0 <= beta <= 1:
         raise ValueError(f"beta must be between 0 and 1, got {beta}.")
     operator = _Quality(X, L_samples, beta)
-    values, scores = operator.dense(n_components) if n <= DENSE_UP_TO else operator.leading(n_components)
+    dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
+    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+        values, scores = operator.dense(n_components) if dense else operator.leading(n_components)
     tops = scores[np.argmax(np.abs(scores), axis=0), np.arange(n_components)]
     scores = (scores * np.where(tops < 0, -1.0, 1.0)).astype(X.dtype)
     return Embedding(scores, scores.T @ X, values)
