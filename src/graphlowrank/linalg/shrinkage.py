@@ -8,10 +8,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._backend import Array
+from .._threads import map_ranges
 
 SKETCHED_SHARE = 0.1  # ranks up to this share of the shorter side cost less by a sketch than by a Gram matrix,
 SKETCHED_FROM = 200  # from this length of the shorter side on
 OVERSAMPLING = 10
+GRAM_BLOCK = 1_000_000  # entries of a block of columns
 RESOLVED = 16  # a Gram matrix tells singular values from 16 sqrt(eps) of the largest on
 
 
@@ -30,7 +32,7 @@ class Shrinkage:
             left, values, right = self._sketch(M)
             kept = int(np.sum(values > threshold))
             truncated = kept >= self.predicted
-            np.matmul(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:, :kept].T, out=out)
+            product(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:, :kept].T, out)
         else:
             kept, truncated = _shrink_by_gram(M, threshold, spectral, self.predicted, out), False
         # Lin, Chen and Ma (2010), section 4: one more than found, or a jump where all of them passed.
@@ -46,11 +48,11 @@ class Shrinkage:
         if self.right is not None:
             right[:, :known] = self.right[:, :known]
         for _ in range(2):
-            left = np.linalg.qr(M @ right)[0]
-            right, small = np.linalg.qr(M.T @ left)
+            left = np.linalg.qr(product(M, right))[0]
+            right, small = np.linalg.qr(product(M.T, left))
         rotation_right, values, rotation_left = np.linalg.svd(small)
-        self.right = right @ rotation_right
-        return left @ rotation_left.T, values, self.right
+        self.right = product(right, rotation_right)
+        return product(left, rotation_left.T), values, self.right
 
 
 def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int, out: Array) -> int:
@@ -59,7 +61,7 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
     if precision is None:
         left, values, right = np.linalg.svd(M, full_matrices=False)
         kept = int(np.sum(values > threshold))
-        np.matmul(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:kept], out=out)
+        product(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:kept], out)
         return kept
     wide = M.shape[0] <= M.shape[1]
     gram = _gram(M if wide else M.T, precision)
@@ -73,12 +75,12 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
     vectors = vectors.astype(M.dtype, copy=False)
     weighted = vectors * (1 - threshold / np.sqrt(eigenvalues)).astype(M.dtype)
     if 2 * len(eigenvalues) > len(gram):  # one product with a square matrix costs less than two with factors
-        square = weighted @ vectors.T
-        np.matmul(square if wide else M, M if wide else square, out=out)
+        square = product(weighted, vectors.T)
+        product(square if wide else M, M if wide else square, out)
     elif wide:
-        np.matmul(weighted, vectors.T @ M, out=out)
+        product(weighted, product(vectors.T, M), out)
     else:
-        np.matmul(M @ vectors, weighted.T, out=out)
+        product(product(M, vectors), weighted.T, out)
     return len(eigenvalues)
 
 
@@ -91,15 +93,32 @@ def _gram_precision(dtype: Any, share: float) -> Any:
 
 
 def _gram(M: Array, dtype: Any) -> Array:
-    """``M M^T`` in the given precision, by blocks of columns."""
-    if M.dtype == dtype:
-        return M @ M.T
-    gram = np.zeros((len(M), len(M)), dtype=dtype)
-    columns = max(1, 2_000_000 // len(M))
-    for start in range(0, M.shape[1], columns):
-        block = M[:, start : start + columns].astype(dtype)
-        gram += block @ block.T
-    return gram
+    """``M M^T`` in the given precision, the sum over blocks of columns that threads share."""
+    columns = max(1, GRAM_BLOCK // len(M))
+    n_blocks = -(-M.shape[1] // columns)
+    parts = np.empty((n_blocks, len(M), len(M)), dtype=dtype)
+
+    def add(start: int, stop: int) -> None:
+        for block in range(start, stop):
+            part = M[:, block * columns : (block + 1) * columns].astype(dtype, copy=False)
+            np.matmul(part, part.T, out=parts[block])
+
+    map_ranges(add, n_blocks)
+    return np.asarray(parts.sum(axis=0))
+
+
+def product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """Multiply by threads of ours, each with rows of its own; BLAS is to have one (single_threaded_libraries).
+
+    Threads of BLAS wait for one another at every step of an eigenproblem, and take the cores from our loops between.
+    """
+    out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
+
+    def rows(start: int, stop: int) -> None:
+        np.matmul(A[start:stop], B, out=out[start:stop])
+
+    map_ranges(rows, A.shape[0])
+    return out
 
 
 def spectral_norm(X: Array) -> float:

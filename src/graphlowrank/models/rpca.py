@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from .._threads import map_ranges
+from .._threads import map_ranges, single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..solution import Iterated
 from ..solvers.fista import Callback
@@ -100,11 +100,12 @@ def solve_rpca(
     tol = max(tol, EPS_FLOOR * float(np.finfo(X.dtype).eps))
     found = _Multipliers(scaled, mask, weight, largest / unit, growth)
     residual, n_iter, converged = np.inf, 0, False
-    while n_iter < max_iter and not converged:
-        residual, n_iter = found.advance(), n_iter + 1
-        converged = residual < tol and not found.truncated
-        if callback is not None:
-            callback(n_iter, residual)
+    with single_threaded_libraries():
+        while n_iter < max_iter and not converged:
+            residual, n_iter = found.advance(), n_iter + 1
+            converged = residual < tol and not found.truncated
+            if callback is not None:
+                callback(n_iter, residual)
     low_rank, sparse, dual = found.parts()
     if unit != 1:
         low_rank *= unit

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
+from .._threads import single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..linalg.spd import solve_spd
 from ..solvers.fista import Callback
@@ -76,12 +77,13 @@ def solve_rpcag(
     # In units of the largest entry: the graph term grows with the square of X, the others with X.
     state = _Directions(X / X.dtype.type(largest), mask, weight, weight * gamma * largest, sp.csr_array(L_samples), tol)
     residual, n_iter = np.inf, 0
-    while n_iter < max_iter and not residual <= tol:
-        residual, n_iter = state.advance(), n_iter + 1
-        if callback is not None:
-            callback(n_iter, residual)
-        if n_iter % BALANCED_EVERY == 0 and n_iter <= BALANCED_UNTIL and residual > tol:
-            state.balance()
+    with single_threaded_libraries():
+        while n_iter < max_iter and not residual <= tol:
+            residual, n_iter = state.advance(), n_iter + 1
+            if callback is not None:
+                callback(n_iter, residual)
+            if n_iter % BALANCED_EVERY == 0 and n_iter <= BALANCED_UNTIL and residual > tol:
+                state.balance()
     low_rank, sparse, dual = state.parts(X.dtype.type(largest))
     return LowRankPlusSparse(low_rank, sparse, dual, state.rank, n_iter, converged=residual <= tol, residual=residual)
 
