@@ -143,7 +143,9 @@ def test_the_answer_repeats_whatever_the_number_of_threads(digits, Estimator):
     X, _ = digits
     seed = {} if Estimator is RobustPCA else {"random_state": 0}
     first, again = (Estimator(3, n_jobs=n_jobs, **seed).fit(X) for n_jobs in (1, 2))
-    assert_allclose(first.components_, again.components_, rtol=1e-5, atol=1e-5 * np.abs(first.components_).max())
+    if Estimator in ROBUST:  # the others leave products to BLAS, whose rounding depends on its threads
+        assert_array_equal(first.low_rank_, again.low_rank_)
+    assert_allclose(first.components_, again.components_, rtol=1e-4, atol=1e-4 * np.abs(first.components_).max())
     assert_array_equal(clone(first).fit(X).components_, first.components_)
 
 

@@ -13,6 +13,7 @@ from .._threads import map_ranges
 SKETCHED_SHARE = 0.1  # ranks up to this share of the shorter side cost less by a sketch than by a Gram matrix,
 SKETCHED_FROM = 200  # from this length of the shorter side on
 OVERSAMPLING = 10
+PRODUCT_BLOCKS = 32
 GRAM_BLOCK = 1_000_000  # entries of a block of columns
 RESOLVED = 16  # a Gram matrix tells singular values from 16 sqrt(eps) of the largest on
 
@@ -111,13 +112,17 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     """Multiply by threads of ours, each with rows of its own; BLAS is to have one (single_threaded_libraries).
 
     Threads of BLAS wait for one another at every step of an eigenproblem, and take the cores from our loops between.
+    The blocks of rows are the same for any number of threads, and so is the answer, to the last digit.
     """
     out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
+    n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
 
-    def rows(start: int, stop: int) -> None:
-        np.matmul(A[start:stop], B, out=out[start:stop])
+    def rows(first: int, last: int) -> None:
+        for block in range(first, last):
+            part = slice(block * A.shape[0] // n_blocks, (block + 1) * A.shape[0] // n_blocks)
+            np.matmul(A[part], B, out=out[part])
 
-    map_ranges(rows, A.shape[0])
+    map_ranges(rows, n_blocks)
     return out
 
 

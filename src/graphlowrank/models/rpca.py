@@ -98,9 +98,9 @@ def solve_rpca(
     unit = largest if not 1e-12 < largest < 1e12 else 1.0  # so that squares neither overflow nor vanish
     scaled = X if unit == 1 else X / X.dtype.type(unit)
     tol = max(tol, EPS_FLOOR * float(np.finfo(X.dtype).eps))
-    found = _Multipliers(scaled, mask, weight, largest / unit, growth)
     residual, n_iter, converged = np.inf, 0, False
     with single_threaded_libraries():
+        found = _Multipliers(scaled, mask, weight, largest / unit, growth)
         while n_iter < max_iter and not converged:
             residual, n_iter = found.advance(), n_iter + 1
             converged = residual < tol and not found.truncated

@@ -75,9 +75,10 @@ def solve_rpcag(
         return solve_rpca(X, weight=weight, mask=mask, tol=min(tol, 1e-7), max_iter=max_iter, callback=callback)
     tol = max(tol, EPS_FLOOR * float(np.finfo(X.dtype).eps))
     # In units of the largest entry: the graph term grows with the square of X, the others with X.
-    state = _Directions(X / X.dtype.type(largest), mask, weight, weight * gamma * largest, sp.csr_array(L_samples), tol)
+    scaled, pull = X / X.dtype.type(largest), weight * gamma * largest
     residual, n_iter = np.inf, 0
     with single_threaded_libraries():
+        state = _Directions(scaled, mask, weight, pull, sp.csr_array(L_samples), tol)
         while n_iter < max_iter and not residual <= tol:
             residual, n_iter = state.advance(), n_iter + 1
             if callback is not None:
