@@ -144,14 +144,19 @@ def _solve(name: str, X: Any, weight: float, rank: int) -> tuple[float, float, i
     return seconds, objective, int(np.sum(values > 1e-4 * values[0]))
 
 
+def _tolerance(X: Any) -> float:
+    """Relative residual to stop at; single precision cannot reach the usual 1e-7."""
+    return 1e-6 if X.dtype == np.float32 else 1e-7
+
+
 def _ours(X: Any, weight: float, rank: int) -> Any:
-    return solve_rpca(X, weight=weight, tol=1e-7).low_rank
+    return solve_rpca(X, weight=weight, tol=_tolerance(X)).low_rank
 
 
 def _pyrpca(X: Any, weight: float, rank: int) -> Any:
     from pyrpca import rpca_pcp_ialm
 
-    return rpca_pcp_ialm(X, weight, tol=1e-7, verbose=False)[0]
+    return rpca_pcp_ialm(X, weight, tol=_tolerance(X), verbose=False)[0]
 
 
 def _rpca(X: Any, weight: float, rank: int) -> Any:

@@ -64,7 +64,7 @@ def test_robust_pca_on_graphs_is_its_model_in_any_unit(digits, factor):
 def test_without_graph_it_is_robust_pca(digits):
     X, _ = digits
     assert_allclose(
-        RobustPCAOnGraphs(sample_graph=None).fit(X).low_rank_, RobustPCA().fit(X).low_rank_, atol=1e-3 * X.max()
+        RobustPCAOnGraphs(sample_graph=None, tol=1e-6).fit(X).low_rank_, RobustPCA().fit(X).low_rank_, rtol=1e-6
     )
 
 
@@ -122,6 +122,50 @@ def test_unseen_entries_are_filled_in(Estimator, rng):
     assert not model.sparse_[~mask].any()
 
 
+@pytest.mark.parametrize("Estimator", ROBUST)
+def test_scores_of_incomplete_samples_are_those_of_what_was_recovered(Estimator, rng):
+    data = make_low_rank_on_graphs(200, 60, rank=3, random_state=0)
+    mask = rng.random(data.X.shape) < 0.8
+    options = {} if Estimator is RobustPCA else {"gamma": 0.01, "sample_graph": data.sample_graph}
+    model = Estimator(**options)
+    scores = model.fit_transform(np.where(mask, data.X, 1e6), mask=mask)
+    assert recovery_error(data.X_true, model.inverse_transform(scores)) < 0.03
+
+
+@pytest.mark.parametrize("Estimator", ROBUST)
+@pytest.mark.parametrize(
+    ("mask", "text"),
+    [(np.ones((3, 3), dtype=bool), "shape"), (np.ones((300, 64)), "booleans"), (np.zeros((300, 64), bool), "observed")],
+)
+def test_a_wrong_mask_is_named_before_work(digits, Estimator, mask, text, monkeypatch):
+    X, graph = digits
+    model = Estimator() if Estimator is RobustPCA else Estimator(sample_graph=graph)
+    monkeypatch.setattr(Estimator, "_run", None)
+    with pytest.raises(ValueError, match=text):
+        model.fit(X, mask=mask)
+    with pytest.raises(ValueError, match="says that it is observed"):
+        model.fit(np.where(X > 8, np.nan, X), mask=np.ones(X.shape, dtype=bool))
+
+
+def test_a_slower_growth_comes_closer_to_the_optimum(digits):
+    X = (digits[0] - digits[0].mean(axis=0)).astype(float)
+    weight = 1 / np.sqrt(len(X))
+
+    def objective(model):
+        return np.linalg.norm(model.low_rank_, "nuc") + weight * np.abs(model.sparse_).sum()
+
+    fast, slow = (objective(RobustPCA(growth=growth).fit(X)) for growth in (None, 1.05))
+    assert slow < fast < 1.01 * slow
+
+
+@pytest.mark.parametrize("Estimator", [GraphLaplacianPCA, ManifoldMF])
+def test_directions_that_the_data_do_not_have_are_not_divided_by(Estimator, rng):
+    X = (rng.standard_normal((200, 3)) @ rng.standard_normal((3, 64))).astype(np.float32)
+    noisy = X + 0.01 * rng.standard_normal(X.shape).astype(np.float32)
+    model = Estimator(10).fit(X)
+    assert np.abs(model.transform(noisy)).max() < 10 * np.abs(model.embedding_).max()
+
+
 def test_a_mask_needs_a_graph_that_is_given(digits):
     X, _ = digits
     with pytest.raises(ValueError, match="mask needs a sample_graph"):
@@ -168,6 +212,8 @@ def test_stopping_short_is_said(digits, Estimator):
     [
         (RobustPCA(weight=-1), "weight"),
         (RobustPCA(weight="large"), "weight"),
+        (RobustPCA(weight=0), "weight"),
+        (RobustPCA(growth=1.0), "growth"),
         (RobustPCA(n_components=65), "n_components"),
         (RobustPCA(tol=0), "tol"),
         (RobustPCAOnGraphs(gamma=-1), "gamma"),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank.graphs import knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
 from graphlowrank.models import glpca, mmf, solve_glpca, solve_mmf
 
 
@@ -154,6 +154,31 @@ def test_the_answer_repeats_and_data_are_left_alone(solve):
 def test_a_constant_matrix_has_nothing_to_say(solve):
     _, graph = problem(20, 5)
     assert np.isfinite(solve(np.zeros((20, 5)), graph.laplacian(), 2).scores).all()
+
+
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+def test_whole_numbers_are_welcome_and_nan_is_not(solve):
+    X, graph = problem(30, 8)
+    whole, L = np.round(10 * X).astype(int), graph.laplacian()
+    assert_array_equal(solve(whole, L, 2).scores, solve(whole.astype(float), L, 2).scores)
+    with pytest.raises(ValueError, match="NaN"):
+        solve(np.where(X > 2, np.nan, X), L, 2)
+
+
+def test_as_many_components_as_features_beyond_the_dense_limit(rng):
+    X = rng.standard_normal((400, 301))
+    X -= X.mean(axis=0)
+    found = solve_mmf(X, knn_graph(X, 5).laplacian(), 301, gamma=0.0)
+    assert_allclose(found.scores @ found.components, X, atol=1e-8)
+
+
+def test_long_chains_do_not_hold_up_the_unit_of_the_graph():
+    """The largest eigenvalue of a chain is one of very many; a few digits of it are enough."""
+    products = []
+    L = chain_graph(4000).laplacian()
+    value = glpca._largest(lambda v: products.append(1) or L @ v, 4000, np.dtype(float))
+    assert value == pytest.approx(4, rel=1e-3)
+    assert len(products) < 5000
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,21 @@ def test_kmeans_by_name_is_scikit_learns():
     assert clustering_error(expected.labels_, cluster("kmeans", X, 10, random_state=0).labels) < 0.02
 
 
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if "n_components" in method.defaults])
+def test_more_clusters_than_features(name, rng):
+    X = np.abs(rng.standard_normal((90, 2)))
+    most = 4 if name in ("le", "glpca") else 2
+    for given in ({}, {"n_components": None}):
+        assert cluster(name, X, 4, random_state=0, **given).parameters["n_components"] == most
+    with pytest.raises(ValueError, match="n_components must be a whole number"):
+        cluster(name, X, 4, n_components=90)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_grids_of_a_single_feature_are_not_empty(name):
+    assert parameter_grid(name, 50, 1)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,6 +55,7 @@ def load_mnist(
     y
         (70000,) digits 0..9.
     """
+    _check_count(n_per_class)
     if download:
         _download_mnist(folder, verbose)
     train, test = (_mnist(part, folder) for part in ("train", "t10k"))
@@ -102,6 +103,7 @@ def load_usps(
     y
         (9298,) digits 0..9.
     """
+    _check_count(n_per_class)
     from_openml = look_for(USPS_OPENML_FILE, folder)
     if look_for(USPS_FILE, folder) is None and (from_openml or download):
         path = from_openml or _download_usps(download_target(USPS_OPENML_FILE, folder), verbose)
@@ -258,6 +260,13 @@ def _scaled(pixels: Array, y: Array, n_per_class: int | None = None) -> tuple[Ar
     return np.divide(pixels, 255, dtype=np.float32, order="C"), y
 
 
+def _check_count(n_per_class: Any) -> None:
+    """Raise, before anything is read, unless it is None or a positive whole number."""
+    whole = isinstance(n_per_class, (int, np.integer)) and not isinstance(n_per_class, bool)
+    if n_per_class is not None and not (whole and n_per_class >= 1):
+        raise ValueError(f"n_per_class must be a whole number of at least 1; got {n_per_class!r}.")
+
+
 def first_of_each(y: Array, n_per_class: int) -> Array:
     """Find the first ``n_per_class`` members of every class, in their order.
 
@@ -266,8 +275,7 @@ def first_of_each(y: Array, n_per_class: int) -> Array:
     >>> first_of_each(np.array([1, 0, 1, 1, 0]), 2)
     array([0, 1, 2, 4])
     """
-    if n_per_class < 1:
-        raise ValueError(f"n_per_class must be at least 1; got {n_per_class!r}.")
+    _check_count(n_per_class)
     members = [np.flatnonzero(y == label) for label in np.unique(y)]
     smallest = min(len(rows) for rows in members)
     if smallest < n_per_class:

@@ -148,7 +148,7 @@ class LowRankTransformer(ComponentTransformer):
     def _store_low_rank(self, low_rank: Array, n_components: int | None) -> None:
         """Keep the matrix, and its leading directions around its mean."""
         self.low_rank_ = low_rank
-        self.offset_ = low_rank.mean(axis=0)
+        self.offset_ = low_rank.mean(axis=0, dtype=np.float64).astype(low_rank.dtype)
         _, values, right = leading_svd(low_rank - self.offset_, n_components)
         self.components_ = right.T
         self.singular_values_ = values

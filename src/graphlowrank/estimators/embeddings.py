@@ -72,7 +72,9 @@ class _GraphEmbedding(ComponentTransformer):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=DTYPES, reset=False)
-        inverse = np.linalg.pinv(self.components_.astype(np.float64)).astype(X.dtype)
+        # Directions that the data do not have are rounding: not to be divided by.
+        rounding = max(self.components_.shape) * float(np.finfo(self.components_.dtype).eps)
+        inverse = np.linalg.pinv(self.components_.astype(np.float64), rcond=rounding).astype(X.dtype)
         return (X - self.offset_.astype(X.dtype)) @ inverse
 
 

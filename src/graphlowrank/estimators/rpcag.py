@@ -13,7 +13,7 @@ from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
 from ..settings import AUTO_GAMMAS
 from ..standardise import deviation_unit
 from ..two_graphs import sample_side
-from ._base import check_count, check_number
+from ._base import check_number
 from .rpca import REMEDY, RobustPCA
 
 
@@ -66,32 +66,32 @@ class RobustPCAOnGraphs(RobustPCA):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(n_components, weight=weight, tol=tol, max_iter=max_iter, n_jobs=n_jobs, verbose=verbose)
+        self.n_components = n_components
+        self.weight = weight
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.sample_graph = sample_graph
         self.neighbors = neighbors
         self.laplacian = laplacian
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, mask: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Split ``X`` (n_samples, n_features); ``y`` is ignored.
 
         ``mask`` (n_samples, n_features) is True where an entry is observed; the others are filled in. It needs a
         ``sample_graph`` that is given, since distances to incomplete samples say little.
         """
         settings = self._settings()
-        if self.weight is not None:
-            check_number(self.weight, "weight")
         kind = settings.laplacian_kind("combinatorial")
         gamma = AUTO_GAMMAS[kind][0] if isinstance(self.gamma, str) and self.gamma == "auto" else self.gamma
         check_number(gamma, "gamma")
         if mask is not None and isinstance(self.sample_graph, str):
             raise ValueError("mask needs a sample_graph that is given: neighbours cannot be told from incomplete data.")
-        X = self._check_training_data(X, settings, ensure_all_finite=mask is None)
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
-
+        X, mask = self._check_split(X, mask, settings)
         # The graph term grows with the square of the data, the others with the data: gamma needs a unit.
         self.scale_ = deviation_unit(X if mask is None else np.where(mask, X, np.nan)) or 1.0
 
@@ -99,15 +99,15 @@ class RobustPCAOnGraphs(RobustPCA):
             with progress.stage("sample graph"):
                 graph = sample_side(X, settings, rng).graph
             with progress.stage("rpcag") as update:
-                options = {"weight": self.weight, "mask": mask, "max_iter": self.max_iter, "callback": update}
+                options: dict[str, Any] = {"weight": self.weight, "mask": mask, "tol": self.tol}
+                options |= {"max_iter": self.max_iter, "callback": update}
                 found = (
                     solve_rpca(X, **options)
                     if graph is None
-                    else solve_rpcag(X, graph.unit_laplacian(kind), gamma=gamma / self.scale_, tol=self.tol, **options)
+                    else solve_rpcag(X, graph.unit_laplacian(kind), gamma=gamma / self.scale_, **options)
                 )
             return graph, found.warn_unless_converged("RobustPCAOnGraphs", REMEDY)
 
         (self.sample_graph_, found), progress = self._run(settings, work)
-        self._store_split(found, found.low_rank, found.sparse)
-        self.stage_seconds_ = progress.seconds
+        self._store_split(found, progress)
         return self

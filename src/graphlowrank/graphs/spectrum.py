@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from .._backend import Array
 from ..linalg.chebyshev import chebyshev_moments, step_coefficients
 from ..linalg.eigen import largest_eigenvalue
+from ..linalg.svd import positive_signs
 from .graph import Graph, as_graph
 from .laplacian import LaplacianKind
 
@@ -72,8 +73,7 @@ def lowest_eigenpairs(graph: Graph | Any, k: int, *, kind: LaplacianKind = "comb
         L = graph.laplacian(kind).astype(np.float64)
         more, others = _nonzero_eigenpairs(L, null, k - n_null)
         values, vectors = np.concatenate([values, more]), np.column_stack([vectors, others])
-    tops = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(k)]
-    return values, vectors * np.where(tops < 0, -1.0, 1.0)
+    return values, vectors * positive_signs(vectors)
 
 
 def _nonzero_eigenpairs(L: sp.csr_array, null: sp.csr_array, k: int) -> tuple[Array, Array]:

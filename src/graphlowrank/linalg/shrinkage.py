@@ -15,6 +15,7 @@ SKETCHED_FROM = 200  # from this length of the shorter side on
 OVERSAMPLING = 10
 PRODUCT_BLOCKS = 32
 GRAM_BLOCK = 1_000_000  # entries of a block of columns
+GRAM_SUMS, LONG_SIDE = 8, 1500  # partial sums; fewer where each of them is large
 RESOLVED = 16  # a Gram matrix tells singular values from 16 sqrt(eps) of the largest on
 
 
@@ -97,15 +98,17 @@ def _gram(M: Array, dtype: Any) -> Array:
     """``M M^T`` in the given precision, the sum over blocks of columns that threads share."""
     columns = max(1, GRAM_BLOCK // len(M))
     n_blocks = -(-M.shape[1] // columns)
-    parts = np.empty((n_blocks, len(M), len(M)), dtype=dtype)
+    n_sums = min(GRAM_SUMS if len(M) <= LONG_SIDE else 2, n_blocks)  # fixed, so that threads do not change the answer
+    sums = np.zeros((n_sums, len(M), len(M)), dtype=dtype)
 
-    def add(start: int, stop: int) -> None:
-        for block in range(start, stop):
-            part = M[:, block * columns : (block + 1) * columns].astype(dtype, copy=False)
-            np.matmul(part, part.T, out=parts[block])
+    def add(first: int, last: int) -> None:
+        for share in range(first, last):
+            for block in range(share, n_blocks, n_sums):
+                part = M[:, block * columns : (block + 1) * columns].astype(dtype, copy=False)
+                sums[share] += part @ part.T
 
-    map_ranges(add, n_blocks)
-    return np.asarray(parts.sum(axis=0))
+    map_ranges(add, n_sums)
+    return np.asarray(sums.sum(axis=0))
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:

@@ -104,8 +104,20 @@ def orthonormal_product(A: Array, B: Array) -> tuple[Array, Array, Array]:
 
 def _fix_signs(left: Array, values: Array, right: Array) -> tuple[Array, Array, Array]:
     """Make the largest entry of each right vector positive, so that runs and machines agree."""
-    if right.shape[1] == 0:
-        return left, values, right
-    top = right[np.argmax(np.abs(right), axis=0), np.arange(right.shape[1])]
-    signs = np.where(top < 0, -1, 1).astype(right.dtype)
+    signs = positive_signs(right)
     return left * signs, values, right * signs
+
+
+def positive_signs(vectors: Array) -> Array:
+    """Signs (k,) that make the largest entry of each column positive; of several as large, up to rounding, the first.
+
+    Examples
+    --------
+    >>> positive_signs(np.array([[0.1, -0.7], [-0.9, 0.7]]))
+    array([-1., -1.])
+    """
+    if vectors.shape[1] == 0:
+        return np.ones(0, dtype=vectors.dtype)
+    size = np.abs(vectors)
+    top = vectors[np.argmax(size >= (1 - 1e-6) * size.max(axis=0), axis=0), np.arange(vectors.shape[1])]
+    return np.where(top < 0, -1, 1).astype(vectors.dtype)

@@ -67,7 +67,7 @@ def modularity(weights: Any, labels: Any) -> float:
     >>> modularity([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
     0.5
     """
-    W = sp.csr_array(weights)
+    W = sp.csr_array(getattr(weights, "weights", weights))
     membership = np.unique(column_or_1d(labels), return_inverse=True)[1].astype(np.int32)
     degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
     total = degrees.sum()

@@ -13,6 +13,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._backend import Array, spmm
 from .._threads import single_threaded_libraries
+from ..linalg.shrinkage import product
+from ..linalg.svd import positive_signs
+from .checks import as_real, largest_entry
 
 DENSE_UP_TO = 500  # samples, where all eigenvectors take less time than a few by Lanczos,
 MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to here if more than this share of them is wanted
@@ -60,7 +63,8 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
 
     Notes
     -----
-    The matrix is never formed beyond 500 samples: Lanczos needs its products with vectors only.
+    The matrix is formed for up to 500 samples only, or 5000 where more than a thirtieth of its eigenvectors is wanted;
+    beyond, Lanczos needs its products with vectors only.
 
     Examples
     --------
@@ -68,8 +72,10 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
     >>> from graphlowrank.graphs import chain_graph
     >>> X = np.array([[-1.0, -2.0], [0.0, 0.0], [1.0, 2.0]])
     >>> solve_glpca(X, chain_graph(3).laplacian(), 1, beta=0.5).scores.round(3).ravel()
-    array([-0.707,  0.   ,  0.707])
+    array([ 0.707,  0.   , -0.707])
     """
+    X = as_real(X)
+    largest_entry(X)
     n = len(X)
     if L_samples.shape != (n, n):
         raise ValueError(f"L_samples must be {(n, n)} for X {X.shape}, got {L_samples.shape}.")
@@ -77,13 +83,13 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
         raise ValueError(f"n_components must be between 1 and {n - 1} (samples less one), got {n_components}.")
     if not 0 <= beta <= 1:
         raise ValueError(f"beta must be between 0 and 1, got {beta}.")
-    operator = _Quality(X, L_samples, beta)
     dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+        operator = _Quality(X, L_samples, beta)
         values, scores = operator.dense(n_components) if dense else operator.leading(n_components)
-    tops = scores[np.argmax(np.abs(scores), axis=0), np.arange(n_components)]
-    scores = (scores * np.where(tops < 0, -1.0, 1.0)).astype(X.dtype)
-    return Embedding(scores, scores.T @ X, values)
+        scores = (scores * positive_signs(scores)).astype(X.dtype)
+    with single_threaded_libraries():
+        return Embedding(scores, product(scores.T, X), values)
 
 
 class _Quality:
@@ -136,11 +142,11 @@ class _Quality:
 
 
 def _largest(product: Callable[[Array], Array], n: int, dtype: Any) -> float:
-    """Largest eigenvalue of a symmetric matrix (n, n) without negative ones, to the digits that the data have."""
+    """Largest eigenvalue of a symmetric matrix (n, n) without negative ones; a unit, so a few digits of it will do."""
     start = np.random.RandomState(0).standard_normal(n).astype(dtype)
     image = product(start)
     if n == 1 or not image.any():
         return float(image[0] / start[0])
     operator = LinearOperator((n, n), matvec=lambda v: product(v.astype(dtype, copy=False)), dtype=np.float64)
-    values = eigsh(operator, 1, which="LA", v0=start, tol=0.1 * TOLERANCES[np.dtype(dtype)], return_eigenvectors=False)
+    values = eigsh(operator, 1, which="LA", v0=start, tol=1e-5, return_eigenvectors=False)
     return float(values[0])

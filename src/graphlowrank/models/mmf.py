@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._backend import Array
+from .._threads import single_threaded_libraries
 from ..linalg.spd import solve_spd
-from .glpca import Embedding
+from ..linalg.svd import positive_signs
+from .checks import as_real, largest_entry
+from .glpca import SINGLE_THREADED_UP_TO, Embedding
 
 DENSE_UP_TO = 300  # features, where all of them together take less time than Lanczos with one vector at a time
 TOLERANCES = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-10}
@@ -43,6 +47,7 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> E
     >>> solve_mmf(X, chain_graph(3).laplacian(), 1, gamma=1.0).scores.round(3).ravel()
     array([-1.118,  0.   ,  1.118])
     """
+    X = as_real(X)
     n, p = X.shape
     if L_samples.shape != (n, n):
         raise ValueError(f"L_samples must be {(n, n)} for X {X.shape}, got {L_samples.shape}.")
@@ -50,13 +55,16 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> E
         raise ValueError(f"n_components must be between 1 and {min(n, p)}, got {n_components}.")
     if not 0 <= gamma < np.inf:
         raise ValueError(f"gamma must be a number >= 0, got {gamma}.")
+    if largest_entry(X) == 0:  # every direction is as good as any other
+        return Embedding(
+            np.zeros((n, n_components), X.dtype), np.eye(n_components, p, dtype=X.dtype), np.zeros(n_components)
+        )
     smooth = _Smoother(L_samples, gamma, X.dtype)
-    values, components = (
-        _all_products(X, smooth, n_components) if p <= DENSE_UP_TO else _one_by_one(X, smooth, n_components)
-    )
-    tops = components[np.argmax(np.abs(components), axis=0), np.arange(n_components)]
-    components = (components * np.where(tops < 0, -1.0, 1.0)).astype(X.dtype)
-    return Embedding(smooth(X @ components), np.ascontiguousarray(components.T), values)
+    all_at_once = p <= DENSE_UP_TO or 3 * n_components > p
+    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+        values, components = (_all_products if all_at_once else _one_by_one)(X, smooth, n_components)
+        components = (components * positive_signs(components)).astype(X.dtype)
+        return Embedding(smooth(X @ components), np.ascontiguousarray(components.T), values)
 
 
 class _Smoother:
@@ -90,6 +98,9 @@ def _one_by_one(X: Array, smooth: _Smoother, k: int) -> tuple[Array, Array]:
 
     operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
     start = np.random.RandomState(0).standard_normal(p)
-    values, vectors = eigsh(operator, k, which="LA", v0=start, tol=10 * smooth.tol)
+    try:
+        values, vectors = eigsh(operator, k, which="LA", v0=start, tol=10 * smooth.tol)
+    except ArpackNoConvergence as error:
+        raise ArithmeticError(f"{k} components of {p} features did not converge; ask for fewer.") from error
     order = np.argsort(-values)
     return values[order], vectors[:, order]

@@ -37,6 +37,7 @@ from ..estimators import (
 from ..graphs import Graph, as_graph, knn_graph, lowest_eigenpairs
 from ..linalg.svd import leading_svd
 
+OF_SAMPLES = ("le", "glpca")  # their components are limited by the number of samples alone
 NEGLIGIBLE = 1e-3  # of the first singular value: a millionth of the distances that k-means sees
 Grid = dict[str, list[Any]]
 
@@ -78,7 +79,7 @@ class Method:
         How samples are prepared, in order: "standardise" (zero mean and unit deviation of each feature), "normalise"
         (unit length of each sample).
     defaults
-        Parameters; None stands for the number of clusters.
+        Parameters; None stands for as many components as clusters.
     ranges
         From the shape of the data to the values that the paper tries for each parameter.
     points
@@ -155,11 +156,7 @@ def cluster(
     X = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2)
     if not 1 <= n_clusters <= len(X):
         raise ValueError(f"n_clusters must be between 1 and {len(X)} (the samples), got {n_clusters}.")
-    used = {key: n_clusters if value is None else value for key, value in method.defaults.items()}
-    for key in parameters:
-        if key not in used:
-            raise ValueError(f"{method.title} has no parameter {key!r}; it takes {', '.join(used) or 'none'}.")
-    used.update(parameters)
+    used = _complete(method, parameters, n_clusters, X.shape)
     if name == "lle":
         used.setdefault("n_neighbors", n_neighbors)
     prepared, seconds = prepare(X, method.preparation), {"graph": 0.0}
@@ -212,6 +209,22 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
         else:
             raise ValueError(f"a step is 'standardise' or 'normalise', got {step!r}.")
     return X
+
+
+def _complete(method: Method, given: dict[str, Any], n_clusters: int, shape: tuple[int, int]) -> dict[str, Any]:
+    """Parameters with defaults for what is not given; None stands for as many components as clusters, if possible."""
+    for key in given:
+        if key not in method.defaults:
+            takes = ", ".join(method.defaults) or "none"
+            raise ValueError(f"{method.title} has no parameter {key!r}; it takes {takes}.")
+    used = method.defaults | given
+    if "n_components" in used:
+        most = shape[0] - 1 if method.name in OF_SAMPLES else min(shape)
+        k = min(n_clusters, most) if used["n_components"] is None else used["n_components"]
+        if not (isinstance(k, (int, np.integer)) and 1 <= k <= most):
+            raise ValueError(f"n_components must be a whole number between 1 and {most} for {method.title}, got {k!r}.")
+        used["n_components"] = int(k)
+    return used
 
 
 def _known(name: str) -> Method:
@@ -307,7 +320,7 @@ def _rows(X: Array) -> Array:
 
 def _dimensions(n_samples: int, n_features: int) -> list[int]:
     """2, 4, 8 ... up to the shorter side."""
-    return [2**power for power in range(1, int(np.log2(min(n_samples, n_features))) + 1)]
+    return [2**power for power in range(1, int(np.log2(min(n_samples, n_features))) + 1)] or [1]
 
 
 def _components(n_samples: int, n_features: int) -> Grid:

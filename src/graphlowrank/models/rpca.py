@@ -12,6 +12,7 @@ from .._threads import map_ranges, single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..solution import Iterated
 from ..solvers.fista import Callback
+from .checks import as_real, check_mask, largest_entry
 
 GROWTH = 0.5  # of the penalty in an iteration
 LARGEST_PENALTY = 1e7  # of the first one
@@ -21,20 +22,22 @@ BLOCK = 1 << 15  # entries worked on at a time, so that they stay in cache
 
 @dataclass(frozen=True, eq=False)
 class LowRankPlusSparse(Iterated):
-    """Answer of :func:`solve_rpca`.
+    """Answer of :func:`solve_rpca` and :func:`solve_rpcag`.
 
     Attributes
     ----------
     low_rank, sparse
         (n, p) parts. Zeros of the sparse part are exact.
     dual
-        (n, p) multiplier Y of ``L + S = X``; at the optimum a subgradient of both terms.
+        (n, p) multiplier Y of ``L + S = X``: at the optimum a subgradient of the errors' term, and of the nuclear norm
+        plus the graph's term.
     rank
         Rank of ``low_rank``.
     n_iter, converged
         Iterations made, and whether the stopping rule was met.
     residual
-        ``||X - L - S||_F / ||X||_F``.
+        What the stopping rule looks at: ``||X - L - S||_F / ||X||_F``, or where there is a graph the larger of the
+        residuals of the constraints and of optimality.
     """
 
     low_rank: Array
@@ -118,23 +121,11 @@ def check_pursuit(X: Any, mask: Any, weight: float | None) -> tuple[Array, Array
 
     A weight of None becomes the one of Candès et al. (2011).
     """
-    X = np.asarray(X)
-    if X.ndim != 2 or X.size == 0:
-        raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
-    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
-    X = np.ascontiguousarray(X, dtype=dtype)
+    X = as_real(X)
+    mask = check_mask(mask, X.shape)
     if mask is not None:
-        mask = np.ascontiguousarray(mask)
-        if mask.shape != X.shape or mask.dtype != bool:
-            raise ValueError(f"mask must hold booleans of shape {X.shape}, got {mask.dtype} of shape {mask.shape}.")
-        if not mask.any():
-            raise ValueError("mask leaves no entry of X: nothing is observed.")
         X = np.where(mask, X, X.dtype.type(0))
-    largest = float(max(X.max(), -X.min()))
-    if not np.isfinite(largest):
-        raise ValueError("X contains NaN or infinity.")
+    largest = largest_entry(X)
     weight = 1 / float(np.sqrt(_observed(mask) * max(X.shape))) if weight is None else float(weight)
     if not 0 < weight < np.inf:
         raise ValueError(f"weight must be positive, got {weight}.")

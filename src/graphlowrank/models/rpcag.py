@@ -108,7 +108,7 @@ class _Directions:
         self.size = float(np.linalg.norm(X))
         self.spectral = spectral_norm(X)
         self.inner_tol = max(1e-2 * tol, SMALLEST_TOLERANCE)
-        self.mu = X.size / (4 * float(np.abs(X).sum()))  # Candès et al. (2011)
+        self._set_penalty(X.size / (4 * float(np.abs(X).sum())))  # Candès et al. (2011)
         self.low, self.sparse, self.smooth = np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
         self.E, self.F = np.zeros_like(X), np.zeros_like(X)
         self.shrinkage = Shrinkage(min(X.shape))
@@ -146,16 +146,21 @@ class _Directions:
 
     def _smoothed(self, close: Array) -> Array:
         """Minimiser of ``pull tr(W^T L W) + mu / 2 ||W - close + F||^2``."""
-        factor = 2 * self.pull / self.mu
-        system = sp.csr_array(sp.eye_array(len(close), dtype=close.dtype, format="csr") + factor * self.L_samples)
-        right_side = close - self.F
-        return solve_spd(system.astype(close.dtype), right_side, X0=self.smooth, tol=self.inner_tol).X
+        return solve_spd(self.system, close - self.F, X0=self.smooth, tol=self.inner_tol).X
+
+    def _set_penalty(self, mu: float) -> None:
+        """Take a penalty, and make the system of the smooth copy that goes with it."""
+        self.mu, factor = mu, 2 * self.pull / mu
+        identity = sp.eye_array(len(self.X), dtype=self.X.dtype, format="csr")
+        self.system = sp.csr_array(identity + factor * self.L_samples).astype(self.X.dtype)
 
     def balance(self) -> None:
         """Raise the penalty where the constraints lag behind, lower it where the answer still moves."""
         ratio = self.primal / max(self.dual_residual, np.finfo(np.float64).tiny)
         factor = 2.0 if ratio > UNBALANCED else 0.5 if ratio < 1 / UNBALANCED else 1.0
-        self.mu *= factor
+        if factor == 1:
+            return
+        self._set_penalty(self.mu * factor)
         self.E /= self.X.dtype.type(factor)
         self.F /= self.X.dtype.type(factor)
 

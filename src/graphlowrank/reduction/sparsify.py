@@ -35,7 +35,7 @@ def sparsify(graph: Graph | Any, edges_per_node: float = 20.0, *, random_state: 
     True
     """
     graph = as_graph(graph)
-    if edges_per_node <= 0:
+    if not edges_per_node > 0:
         raise ValueError(f"edges_per_node must be positive, got {edges_per_node}.")
     if graph.n_edges <= edges_per_node * graph.n_nodes:
         return graph
