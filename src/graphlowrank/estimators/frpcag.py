@@ -14,9 +14,9 @@ from ._base import LowRankTransformer, check_count
 
 
 class FastRobustPCAOnGraphs(LowRankTransformer):
-    """Robust low-rank approximation smooth on two graphs, solved on the full matrix (FRPCAG).
+    """``min loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (FRPCAG, Shahid et al. 2016).
 
-    Minimises ``loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)``. This is the model that
+    Robust low-rank approximation smooth on two graphs, solved on the full matrix. This is the model that
     :class:`CompressivePCA` solves on a small part of the data; use it where the matrix is small or every entry matters.
 
     Parameters

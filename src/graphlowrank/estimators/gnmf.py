@@ -22,10 +22,9 @@ SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading
 
 
 class GraphNMF(ComponentTransformer):
-    """Non-negative matrix factorisation on a graph of the samples (GNMF, Cai et al. 2011).
+    """``min ||X - S C||^2 + gamma tr(S^T L S)`` over S, C >= 0, rows of C of length 1 (GNMF, Cai et al. 2011).
 
-    Minimises ``||X - S C||_F^2 + gamma tr(S^T L S)`` over non-negative scores S and non-negative components C of length
-    1. Samples that are neighbours get similar scores, which makes the scores good to cluster. A local minimum is
+    Non-negative matrix factorisation with scores S that are smooth on a graph of the samples. Samples that are neighbours get similar scores, which makes the scores good to cluster. A local minimum is
     found; the start decides which.
 
     Parameters
