@@ -24,8 +24,8 @@ SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading
 class GraphNMF(ComponentTransformer):
     """``min ||X - S C||^2 + gamma tr(S^T L S)`` over S, C >= 0, rows of C of length 1 (GNMF, Cai et al. 2011).
 
-    Non-negative matrix factorisation with scores S that are smooth on a graph of the samples. Samples that are neighbours get similar scores, which makes the scores good to cluster. A local minimum is
-    found; the start decides which.
+    Non-negative matrix factorisation with scores S that are smooth on a graph of the samples: neighbours get similar
+    scores, which makes the scores good to cluster. A local minimum is found; the start decides which.
 
     Parameters
     ----------
