@@ -1,5 +1,8 @@
 """Small graphs and the invariants that tests hold things to."""
 
+import signal
+import subprocess
+
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
@@ -43,3 +46,13 @@ def matrices(draw, shape=None, size=10.0):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     scale = 10.0 ** draw(st.integers(-2, 1))
     return scale * size * rng.standard_normal(shape) / 3
+
+
+def interruptible(command):
+    """Start a command that Ctrl-C reaches, even where the tests run in the background of a shell, which ignores it."""
+
+    def hear_interrupts():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=hear_interrupts)  # noqa: PLW1509

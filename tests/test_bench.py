@@ -5,7 +5,6 @@ import os
 import platform
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from graphlowrank.bench.worker import answer
 from graphlowrank.cli import app
 from graphlowrank.metrics import best_f1
 from graphlowrank.models import solve_rpca
+from helpers import interruptible
 
 
 def run(*args):
@@ -390,7 +390,7 @@ def test_unwritable_place_is_noticed_before_the_work(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_keeps_what_was_done(tmp_path):
     command = [sys.executable, "-m", "graphlowrank", "bench", "growth", "--quick", "-o", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with interruptible(command) as process:
         while "2/3" not in process.stderr.readline():  # the first size is done
             assert process.poll() is None
         process.send_signal(signal.SIGINT)

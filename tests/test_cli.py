@@ -18,6 +18,7 @@ import graphlowrank
 from graphlowrank import cli, report
 from graphlowrank.cli import app
 from graphlowrank.cli import demo as demo_module
+from helpers import interruptible
 
 SYSTEMS = ["k-means", "PCA", "FRPCAG", "CPCA, decoded", "CPCA, regressed"]
 SECTIONS = {"scores", "digits", "singular-values", "graphs", "stages", "repeat"}
@@ -158,7 +159,7 @@ def test_interrupt_exits_with_130_and_writes_nothing(tmp_path, broken):
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_ctrl_c_in_the_middle_of_the_work(tmp_path):
     command = [sys.executable, "-m", "graphlowrank", "demo", "-o", str(tmp_path / "p.html")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with interruptible(command) as process:
         process.stderr.readline()  # the first step has begun
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
