@@ -182,6 +182,9 @@ def main() -> None:
     parser.add_argument("--grid", action="store_true", help="the best of a thinned grid as well, chosen by the labels")
     parser.add_argument("--limit", type=float, default=300, help="seconds that a solver of robust PCA may take")
     options = parser.parse_args()
+    for what in options.what:
+        if what not in ("digits", "usps", "rpca"):
+            parser.error(f"{what!r} is none of digits, usps, rpca")
     warnings.simplefilter("ignore")  # the ends of some grids do not converge
     for what in options.what:
         if what == "rpca":

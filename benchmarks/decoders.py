@@ -81,8 +81,7 @@ def synthetic(n_samples, n_features, rank, shape, outliers):
 
 def faces(side):
     """ORL, averaged over blocks of ``side`` x ``side`` pixels, a tenth of each image's pixels black or white."""
-    images = load_orl()[0].reshape(400, 112 // side, side, 92 // side, side).mean(axis=(2, 4))
-    clean = np.ascontiguousarray(images.reshape(400, -1))
+    clean, _ = load_orl(shape=(112 // side, 92 // side))
 
     def make(seed):
         return sparse_noise(clean, 0.1, random_state=seed), clean, {}

@@ -20,7 +20,7 @@ from graphlowrank.guarantees import (
     subspace_bound,
     subspace_matrix_bound,
 )
-from graphlowrank.guarantees.diagnose import energy_share
+from graphlowrank.metrics.recovery import energy_share
 from graphlowrank.sampling import draw, isometry, joint_isometry, required_samples
 from helpers import disjoint, random_graph
 

@@ -15,6 +15,7 @@ from .._threads import limit_threads
 from ..decoders import Side
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
+from ..metrics.recovery import energy_share
 from ..sampling import isometry, joint_isometry, required_samples
 from ..sampling.choose import UNIFORM_SHARE
 from ..sampling.isometry import Isometry
@@ -263,12 +264,6 @@ def _diagnose_side(name: str, side: Side, k: int, points: Array | None) -> SideD
 
 def _max_weight(side: Side) -> float:
     return 1.0 if side.weights is None else float(side.weights.max())
-
-
-def energy_share(basis: Array, points: Array) -> float:
-    """``||Q^T X||^2 / ||X||^2`` for an orthonormal basis Q (n, k) and data X (n, anything); 1 where X is 0."""
-    energy = float(np.einsum("ij,ij->", points, points, dtype=np.float64))
-    return float(np.sum((basis.T @ points) ** 2)) / energy if energy > 0 else 1.0
 
 
 def _side_bound(found: SideDiagnosis | None, side: Side) -> Bound:

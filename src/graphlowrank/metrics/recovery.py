@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from .._backend import Array
 from ..graphs import Graph, as_graph, lowest_eigenpairs
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 from ._shapes import same_shape
@@ -77,6 +78,10 @@ def graph_alignment(X: Any, graph: Graph | Any, k: int) -> float:
     """
     X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
     basis = lowest_eigenpairs(as_graph(graph, n_nodes=len(X)), k)[1]
-    energy = float(np.sum(np.square(X, dtype=np.float64)))
-    # Rounding may lift a share just above 1, which no share is.
-    return min(float(np.sum((basis.T @ X) ** 2)) / energy, 1.0) if energy > 0 else 1.0
+    return min(energy_share(basis, X), 1.0)  # rounding may lift a share just above 1, which no share is
+
+
+def energy_share(basis: Array, points: Array) -> float:
+    """``||Q^T X||^2 / ||X||^2`` for an orthonormal basis Q (n, k) and data X (n, anything); 1 where X is 0."""
+    energy = float(np.einsum("ij,ij->", points, points, dtype=np.float64))
+    return float(np.sum((basis.T @ points) ** 2)) / energy if energy > 0 else 1.0
