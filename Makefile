@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-studies bench-million mutants clean
+.PHONY: help demo test lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
 
 help:  ## say what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -41,6 +41,16 @@ bench-studies: $(VENV)/installed-bench bench-million  ## every decoder and every
 
 bench-million: $(VENV)/installed  ## seconds and memory of coherence and reduction on a graph of a million nodes (20 minutes)
 	$(BIN)/python benchmarks/million.py
+
+JOBS ?= 2
+
+reproduce-quick: export GRAPHLOWRANK_DATA ?= $(wildcard ../shared/data)
+reproduce-quick: $(VENV)/installed  ## the paper's tables and figures beside ours, coarse, in minutes (reproduction/quick/report.html)
+	$(BIN)/graphlowrank reproduce --quick --jobs $(JOBS) --output reproduction/quick
+
+reproduce: export GRAPHLOWRANK_DATA ?= $(wildcard ../shared/data)
+reproduce: $(VENV)/installed  ## the same in full, in hours; goes on where it was stopped (reproduction/full/report.html)
+	$(BIN)/graphlowrank reproduce --jobs $(JOBS) --output reproduction/full
 
 mutants: $(VENV)/installed  ## plant known faults one at a time: do the tests catch them?
 	$(BIN)/python tests/run_mutants.py

@@ -4,7 +4,7 @@
     python benchmarks/baselines.py --grid          # also the best of each method's grid, chosen by the labels
     python benchmarks/baselines.py rpca            # robust PCA on a video of 300 frames, 19200 x 300
 
-Methods are prepared as in the paper and run with the defaults of ``models.registry``. Of the seconds only their ratios
+Methods are prepared as in the paper and run with the defaults of ``methods``. Of the seconds only their ratios
 mean something.
 """
 
@@ -23,9 +23,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from graphlowrank.datasets import load_usps, load_video, make_moving_square
+from graphlowrank.methods import METHODS, cluster, parameter_grid, sample_graph
 from graphlowrank.metrics import adjusted_rand_index, clustering_error, normalized_mutual_information
 from graphlowrank.models import solve_rpca
-from graphlowrank.models.registry import METHODS, cluster, parameter_grid, sample_graph
 
 # Table of the paper for USPS small (3500 digits, no noise): best error of a grid, chosen by the labels.
 PAPER_USPS = {

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphlowrank import GraphLaplacianPCA, ManifoldMF, RobustPCA, RobustPCAOnGraphs
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.graphs import knn_graph
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs
 from graphlowrank.metrics import recovery_error
 from graphlowrank.models import solve_glpca, solve_mmf, solve_rpca, solve_rpcag
 
@@ -71,12 +71,22 @@ def test_without_graph_it_is_robust_pca(digits):
 def test_embeddings_are_their_models(digits):
     X, graph = digits
     centred = X - X.mean(axis=0)
-    glpca = GraphLaplacianPCA(4, beta=0.3, sample_graph=graph).fit(X)
+    glpca = GraphLaplacianPCA(4, beta=0.3, laplacian="combinatorial", sample_graph=graph).fit(X)
     mmf = ManifoldMF(4, gamma=5.0, sample_graph=graph).fit(X)
     L = graph.unit_laplacian()
     assert_allclose(glpca.embedding_, solve_glpca(centred, L, 4, beta=0.3).scores, atol=1e-3)
     expected = solve_mmf(centred, L, 4, gamma=5.0).scores
     assert_allclose(mmf.embedding_, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_on_the_graph_alone_glpca_is_laplacian_eigenmaps_of_either_kind(digits):
+    X, graph = digits
+    for kind in ("combinatorial", "normalized"):
+        found = GraphLaplacianPCA(4, beta=1.0, laplacian=kind, sample_graph=graph).fit(X).embedding_
+        _, maps = lowest_eigenpairs(graph, 5, kind=kind)
+        assert np.linalg.svd(found.T @ maps, compute_uv=False).min() > 0.99
+        null = np.sqrt(graph.degrees) if kind == "normalized" else np.ones(len(X))
+        assert_allclose(null @ found / np.linalg.norm(null), 0, atol=1e-3)
 
 
 @pytest.mark.parametrize("model", [GraphLaplacianPCA(6, beta=0.0), ManifoldMF(6, gamma=0.0)], ids=str)
@@ -221,6 +231,7 @@ def test_stopping_short_is_said(digits, Estimator):
         (RobustPCAOnGraphs(n_neighbors=300), "n_neighbors=300 needs"),
         (RobustPCAOnGraphs(sample_graph=np.eye(3)), "sample_graph"),
         (GraphLaplacianPCA(beta=1.5), "beta"),
+        (GraphLaplacianPCA(laplacian="random walk"), "laplacian"),
         (GraphLaplacianPCA(beta=None), "beta"),
         (GraphLaplacianPCA(300), "n_components"),
         (ManifoldMF(gamma=np.nan), "gamma"),

@@ -117,6 +117,22 @@ def test_what_is_not_a_number_is_not_solved(monkeypatch, compiled_above):
     assert not block_pcg(A, np.array([[1.0], [np.nan]]), diagonal=A.diagonal(), max_iter=3).converged
 
 
+@pytest.mark.parametrize("compiled_above", [0, np.inf])
+@pytest.mark.parametrize("power", [-60, 70])
+def test_columns_whose_squares_leave_single_precision(rng, monkeypatch, power, compiled_above):
+    """A constant feature, centred, is a column of rounding errors: it must not keep the others waiting."""
+    monkeypatch.setattr("graphlowrank.linalg.pcg.COMPILED_ABOVE", compiled_above)
+    M = sp.random_array((60, 60), density=0.1, rng=rng, dtype=np.float64)
+    A = sp.csr_array((M @ M.T + 3 * sp.eye_array(60)).astype(np.float32))
+    b = rng.standard_normal(60).astype(np.float32)
+    B = np.column_stack([b, b * np.float32(2.0**power), np.zeros_like(b)])
+    found = block_pcg(A, B, diagonal=A.diagonal(), tol=1e-6, X0=np.zeros_like(B))
+    assert found.converged
+    assert found.n_iter < 60
+    assert_allclose(found.X[:, 1], found.X[:, 0] * np.float32(2.0**power), rtol=1e-6)
+    assert not found.X[:, 2].any()
+
+
 @pytest.mark.parametrize("shape", [(30, 8), (8, 30), (10, 10), (7, 1), (1, 7)])
 @pytest.mark.parametrize("path", ["gram", "sketch"])
 def test_leading_svd_is_the_svd(monkeypatch, shape, path, rng):

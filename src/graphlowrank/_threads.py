@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,7 +13,7 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _allowed: ContextVar[int | None] = ContextVar("graphlowrank_threads", default=None)
 
@@ -67,15 +68,20 @@ class _SharedLimits:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._begun: list[threadpool_limits] = []
+        self._begun: list[Any] = []
         self._ended: set[int] = set()
+        self._libraries: ThreadpoolController | None = None
+        self._modules = 0
 
-    def enter(self, limit: int) -> threadpool_limits:
+    def enter(self, limit: int) -> Any:
         with self._lock:
-            self._begun.append(threadpool_limits(limit))
+            # Looking for libraries takes milliseconds; new ones come with new modules.
+            if self._libraries is None or len(sys.modules) != self._modules:
+                self._libraries, self._modules = ThreadpoolController(), len(sys.modules)
+            self._begun.append(self._libraries.limit(limits=limit))
             return self._begun[-1]
 
-    def leave(self, limits: threadpool_limits) -> None:
+    def leave(self, limits: Any) -> None:
         with self._lock:
             self._ended.add(id(limits))
             while self._begun and id(self._begun[-1]) in self._ended:

@@ -1,4 +1,4 @@
-"""The sampled block in units that make one gamma mean the same for any data."""
+"""Data in other units: the paper's preparations, and the sampled block in units that make one gamma mean the same."""
 
 from __future__ import annotations
 
@@ -95,3 +95,36 @@ def deviation_unit(block: Array) -> float:
     if np.mean(middle > 0) >= DENSE_SHARE:
         return float(NORMAL_RATIO * np.mean(middle, dtype=np.float64))
     return float(mean(deviation, dtype=np.float64))
+
+
+def prepare(X: Array, steps: tuple[str, ...]) -> Array:
+    """Copy of ``X`` with each of the steps done.
+
+    Parameters
+    ----------
+    X
+        (n_samples, n_features).
+    steps
+        In order: "standardise" (every feature to zero mean and unit deviation; a constant one becomes zero),
+        "standardise samples" (the same for every sample), "normalise" (every sample to unit length; zeros stay),
+        "clip" (what is negative becomes zero).
+    """
+    for step in steps:
+        if step in ("standardise", "standardise samples"):
+            X = _standardised(X, axis=int(step == "standardise samples"))
+        elif step == "normalise":
+            length = np.linalg.norm(X, axis=1, keepdims=True)
+            X = X / np.where(length > 0, length, 1).astype(X.dtype)
+        elif step == "clip":
+            X = np.maximum(X, 0)
+        else:
+            raise ValueError(f"a step is 'standardise', 'standardise samples', 'normalise' or 'clip', got {step!r}.")
+    return X
+
+
+def _standardised(X: Array, axis: int) -> Array:
+    """``X`` with zero mean and unit deviation along an axis; what is constant becomes zero."""
+    deviation = X.std(axis=axis, dtype=np.float64, keepdims=True)
+    centred = X - X.mean(axis=axis, dtype=np.float64, keepdims=True).astype(X.dtype)
+    constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(X).max(axis=axis, keepdims=True)
+    return np.where(constant, 0, centred / np.where(constant, 1, deviation)).astype(X.dtype)

@@ -107,6 +107,51 @@ def bench_command(
     typer.echo(f"wrote {', '.join(options.file_name(name) for name in names)} to {output}", err=True)
 
 
+@app.command("reproduce")
+def reproduce_command(
+    *,
+    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures; all of them if none is named.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the tables and figures and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Coarser grids and fewer columns: minutes.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
+        "reproduction"
+    ),
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Cells to run at a time.")] = 1,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Run the tables and figures of the CPCA paper and put our numbers beside the paper's.
+
+    Writes results.csv, results.md and report.html. Finished cells are kept in the folder: run the same command again to
+    go on where it stopped. Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; what is missing
+    becomes a cell that says so.
+
+    Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
+    """
+    from .reproduce import chosen_experiments, print_experiments, run_reproduction
+
+    if show_list:
+        print_experiments()
+        return
+    todo = chosen_experiments(names or [], quick=quick)
+    command = " ".join(["graphlowrank reproduce", *(names or []), *(["--quick"] if quick else [])])
+    with _failing_briefly(debug=debug):
+        from ..report import missing_extras
+
+        if missing := missing_extras():
+            raise ModuleNotFoundError(f"the report needs {' and '.join(missing)}", name=missing[0])
+        try:
+            with _progress() as say:
+                run_reproduction(todo, output, command, jobs, say)
+        except KeyboardInterrupt:
+            rest = len(todo.not_done())
+            typer.echo(f"interrupted with {rest} of {len(todo.cells)} cells to go; run it again to go on", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    typer.echo(f"wrote results.csv, results.md and report.html to {output}", err=True)
+    if failed := todo.failed():
+        typer.echo(f"failed cells: {len(failed)}, the first is {failed[0].name}", err=True)
+        raise typer.Exit(1)
+
+
 @contextmanager
 def _failing_briefly(*, debug: bool) -> Iterator[None]:
     """Turn an exception into one line of cause, one of remedy and an exit code."""

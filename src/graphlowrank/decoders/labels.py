@@ -42,11 +42,14 @@ class Labels:
         (n_samples, n_clusters) membership: rows are non-negative and sum to 1.
     scores
         What k-means saw: "whitened" or "scaled".
+    rank
+        Of the compressed matrix, by the rank rule; about the number of clusters where the gammas suit the data.
     """
 
     labels: Array
     soft_labels: Array
     scores: str
+    rank: int
 
 
 def decode_labels(
@@ -56,6 +59,7 @@ def decode_labels(
     *,
     small_graph: Graph | None = None,
     feature_weights: Array | None = None,
+    directions: tuple[Array, Array] | None = None,
     gamma: float = 0.0,
     scores: Scores = "auto",
     n_init: int = 10,
@@ -78,6 +82,8 @@ def decode_labels(
         Graph on the kept samples; None reduces that of all samples where it is needed.
     feature_weights
         Importance weights of the kept features; None for ones.
+    directions
+        :func:`leading_directions` of the same, where several partitions are wanted.
     gamma
         See above. The Laplacian is divided by its mean diagonal.
     scores
@@ -92,11 +98,11 @@ def decode_labels(
         Seed of k-means.
     """
     rng = check_random_state(random_state)
-    directions = leading_directions(X_small, n_clusters, samples.weights, feature_weights)
+    directions = directions or leading_directions(X_small, n_clusters, samples.weights, feature_weights)
     wanted = ["whitened", "scaled"] if scores == "auto" and samples.graph is not None else [scores]
     attempts = [cluster_scores(*directions, n_clusters, "whitened" if kind == "auto" else kind) for kind in wanted]
     attempts = attempts[: len({kind for _, kind in attempts})]  # too few directions: both are the same
-    found = [_k_means(points, n_clusters, samples.weights, n_init, rng) for points, _ in attempts]
+    found = [k_means(points, n_clusters, n_init, rng, samples.weights) for points, _ in attempts]
     chosen = 0
     if len(found) == 2:
         graph = small_graph or kron_reduce(samples.graph, samples.indices, random_state=rng)
@@ -104,15 +110,15 @@ def decode_labels(
         chosen = int(scaled - whitened > CLEARLY_BETTER)
     indicators = np.eye(n_clusters, dtype=X_small.dtype)[found[chosen]]
     spread = fit_smooth(samples, indicators, gamma=gamma, tol=MEMBERSHIP_TOLERANCE)
-    return Labels(*pool(spread.X), attempts[chosen][1])
+    return Labels(*pool(spread.X), attempts[chosen][1], rank_of(directions[1]))
 
 
-def _k_means(points: Array, n_clusters: int, weights: Array | None, n_init: int, rng: np.random.RandomState) -> Array:
+def k_means(points: Array, n_clusters: int, n_init: int, random_state: Any, weights: Array | None = None) -> Array:
     """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more."""
     points = points.astype(np.float64)  # scikit-learn would turn single precision into double at every distance
     few = points.size * n_clusters < FEW_PRODUCTS
     with single_threaded_libraries() if few else nullcontext():
-        model = KMeans(n_clusters, n_init=n_init, random_state=rng).fit(points, sample_weight=weights)
+        model = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points, sample_weight=weights)
     return np.asarray(model.labels_)
 
 

@@ -50,6 +50,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Membership; rows sum to 1.
     scores_
         Scores that were used, "whitened" or "scaled".
+    rank_
+        Rank of the compressed low-rank matrix: singular values of at least 0.1 of the first.
     n_iter_, converged_, sample_indices_, feature_indices_, sample_weights_, feature_weights_
         What was done and kept; weights are None for a uniform draw.
     sample_graph_, feature_graph_, scale_, stage_seconds_
@@ -66,6 +68,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
 
     labels_: Array
     soft_labels_: Array
+    rank_: int
     _fit_X: Array  # noqa: N815
 
     def __init__(
@@ -138,6 +141,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.labels_ = found.labels
         self.soft_labels_ = found.soft_labels
         self.scores_ = found.scores
+        self.rank_ = found.rank
         self._fit_X = X
         return self
 

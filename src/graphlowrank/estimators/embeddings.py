@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._backend import Array
 from .._progress import Progress
 from ..graphs import Graph
+from ..graphs.laplacian import LaplacianKind
 from ..models import Embedding, solve_glpca, solve_mmf
 from ..two_graphs import sample_side
 from ._base import DTYPES, ComponentTransformer, check_number
@@ -22,7 +23,7 @@ class _GraphEmbedding(ComponentTransformer):
 
     n_components: int | None
 
-    def _solve(self, X: Array, L: Any, k: int) -> Embedding:
+    def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:
         raise NotImplementedError
 
     def _most_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
@@ -41,8 +42,7 @@ class _GraphEmbedding(ComponentTransformer):
             with progress.stage("sample graph"):
                 graph = sample_side(X, settings, rng).graph
             with progress.stage("embedding"):
-                L = sp.csr_array((len(X), len(X)), dtype=X.dtype) if graph is None else graph.unit_laplacian()
-                return graph, self._solve(X - self.offset_, L.astype(X.dtype), k)
+                return graph, self._solve(X - self.offset_, graph, k)
 
         (self.sample_graph_, found), progress = self._run(settings, work)
         self.embedding_ = found.scores
@@ -78,6 +78,12 @@ class _GraphEmbedding(ComponentTransformer):
         return (X - self.offset_.astype(X.dtype)) @ inverse
 
 
+def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+    """Laplacian in the precision of the data; zeros for no graph."""
+    L = sp.csr_array((len(X), len(X))) if graph is None else graph.unit_laplacian(kind)
+    return L.astype(X.dtype)
+
+
 class GraphLaplacianPCA(_GraphEmbedding):
     """``min (1 - beta) ||X - Q C||^2 / a + beta tr(Q^T L Q) / b`` s.t. ``Q^T Q = I`` (GLPCA, Jiang et al. 2013).
 
@@ -89,6 +95,9 @@ class GraphLaplacianPCA(_GraphEmbedding):
         Number of components; None takes 10, or as many as there can be.
     beta
         Between 0 (PCA) and 1 (Laplacian eigenmaps).
+    laplacian
+        "normalized", "combinatorial" as in the paper, or "auto": normalized, with which beta means the same whether or
+        not a few nodes of the graph have many neighbours.
     n_neighbors, sample_graph, neighbors, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.
 
@@ -114,6 +123,7 @@ class GraphLaplacianPCA(_GraphEmbedding):
         n_components: int | None = None,
         *,
         beta: float = 0.5,
+        laplacian: str = "auto",
         n_neighbors: int = 10,
         sample_graph: Any = "knn",
         neighbors: str = "auto",
@@ -123,6 +133,7 @@ class GraphLaplacianPCA(_GraphEmbedding):
     ) -> None:
         self.n_components = n_components
         self.beta = beta
+        self.laplacian = laplacian
         self.n_neighbors = n_neighbors
         self.sample_graph = sample_graph
         self.neighbors = neighbors
@@ -136,8 +147,12 @@ class GraphLaplacianPCA(_GraphEmbedding):
     def _most_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
         return n_samples - 1, "samples, less the constant vector"
 
-    def _solve(self, X: Array, L: Any, k: int) -> Embedding:
-        return solve_glpca(X, L, k, beta=self.beta)
+    def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:
+        kind = self._settings().laplacian_kind("normalized")
+        null = None
+        if graph is not None and kind == "normalized":
+            null = np.sqrt(graph.degrees) / max(np.sqrt(graph.degrees.sum()), np.finfo(np.float64).tiny)
+        return solve_glpca(X, _laplacian(X, graph, kind), k, beta=self.beta, null=null)
 
 
 class ManifoldMF(_GraphEmbedding):
@@ -195,5 +210,5 @@ class ManifoldMF(_GraphEmbedding):
     def _check_weight(self) -> None:
         check_number(self.gamma, "gamma")
 
-    def _solve(self, X: Array, L: Any, k: int) -> Embedding:
-        return solve_mmf(X, L, k, gamma=self.gamma)
+    def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:
+        return solve_mmf(X, _laplacian(X, graph), k, gamma=self.gamma)

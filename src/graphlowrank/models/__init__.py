@@ -1,4 +1,4 @@
-"""Optimisation problems, one file each; ``models.registry`` has the paper's twelve methods by name."""
+"""Optimisation problems, one file each; ``methods`` has the paper's twelve methods by name."""
 
 from .frpcag import solve_frpcag
 from .glpca import Embedding, solve_glpca

@@ -43,23 +43,27 @@ class Embedding:
     values: Array
 
 
-def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.5) -> Embedding:
+def solve_glpca(
+    X: Array, L_samples: Any, n_components: int, *, beta: float = 0.5, null: Array | None = None
+) -> Embedding:
     """``argmin_{Q, C} (1 - beta) ||X - Q C||_F^2 / a + beta tr(Q^T L_samples Q) / b`` subject to ``Q^T Q = I``.
 
     a and b are the largest eigenvalues of ``X X^T`` and of the Laplacian, so beta = 0 is PCA and beta = 1 Laplacian
-    eigenmaps. Q holds the lowest eigenvectors of ``(1 - beta) (I - X X^T / a) + beta (L_samples / b + 1 1^T / n)``;
-    the last term, as in the paper, keeps the constant vector out, which says nothing. C = Q^T X.
+    eigenmaps. Q holds the lowest eigenvectors of ``(1 - beta) (I - X X^T / a) + beta (L_samples / b + z z^T)``; the
+    last term, as in the paper, keeps the null vector z of the Laplacian out, which says nothing. C = Q^T X.
 
     Parameters
     ----------
     X
         (n, p) data with centred columns; not written to.
     L_samples
-        (n, n) sparse combinatorial Laplacian of the samples.
+        (n, n) sparse Laplacian of the samples.
     n_components
         Between 1 and n - 1.
     beta
         Between 0 and 1.
+    null
+        (n,) z, of unit length: None for that of the combinatorial Laplacian, which is constant.
 
     Notes
     -----
@@ -85,7 +89,7 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
         raise ValueError(f"beta must be between 0 and 1, got {beta}.")
     dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
-        operator = _Quality(X, L_samples, beta)
+        operator = _Quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
         values, scores = operator.dense(n_components) if dense else operator.leading(n_components)
         scores = (scores * positive_signs(scores)).astype(X.dtype)
     with single_threaded_libraries():
@@ -93,10 +97,10 @@ def solve_glpca(X: Array, L_samples: Any, n_components: int, *, beta: float = 0.
 
 
 class _Quality:
-    """``(1 - beta) X X^T / a - beta (L / b + 1 1^T / n)``, whose leading eigenvectors are wanted."""
+    """``(1 - beta) X X^T / a - beta (L / b + z z^T)``, whose leading eigenvectors are wanted."""
 
-    def __init__(self, X: Array, L_samples: Any, beta: float) -> None:
-        self.X, self.L = X, L_samples
+    def __init__(self, X: Array, L_samples: Any, beta: float, null: Array) -> None:
+        self.X, self.L, self.null = X, L_samples, null[:, None].astype(np.float64)
         # a graph without edges, or data without variation, has nothing to say
         size = _largest(lambda v: X.T @ (X @ v), X.shape[1], X.dtype)
         steepest = _largest(lambda v: L_samples @ v, len(X), X.dtype)
@@ -109,7 +113,7 @@ class _Quality:
         inner = v.astype(self.X.dtype, copy=False)
         result = self.fit * (self.X @ (self.X.T @ inner)).astype(np.float64)
         result -= self.smooth * spmm(self.L, inner)
-        result -= self.beta * v.mean(axis=0)
+        result -= self.beta * self.null * (self.null.T @ v)
         return result
 
     def dense(self, k: int) -> tuple[Array, Array]:

@@ -5,8 +5,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.preprocessing import StandardScaler, normalize
 
+from graphlowrank import CompressiveClustering
+from graphlowrank.methods import METHODS, cluster, fit, parameter_grid, sample_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.models.registry import METHODS, cluster, parameter_grid, prepare, sample_graph
+from graphlowrank.standardise import prepare
 
 PAPER = {"kmeans", "le", "lle", "pca", "glpca", "mmf", "nmf", "gnmf", "rpca", "rpcag", "frpcag", "cpca"}
 
@@ -95,12 +97,43 @@ def test_constant_features_and_empty_samples_become_zero():
     assert prepared.dtype == np.float32
     assert not prepared[:, 1:].any()
     assert not prepare(np.zeros((2, 3)), ("normalise",)).any()
+    assert_allclose(prepare(X.T, ("standardise samples",)), prepared.T)
+    assert_array_equal(prepare(X - 3, ("clip",)), np.maximum(X - 3, 0))
 
 
-def test_kmeans_by_name_is_scikit_learns():
+def test_kmeans_by_name_is_scikit_learns_on_the_original_data():
     X = load_digits().data[:300]
-    expected = KMeans(10, n_init=10, random_state=np.random.RandomState(0)).fit(StandardScaler().fit_transform(X))
+    expected = KMeans(10, n_init=10, random_state=np.random.RandomState(0)).fit(X)
     assert clustering_error(expected.labels_, cluster("kmeans", X, 10, random_state=0).labels) < 0.02
+
+
+def test_pca_is_blind_to_the_strength_of_a_direction(rng):
+    """The paper clusters V of X = U S V^T: a strong direction without clusters does not hide a weak one with them."""
+    y = np.repeat([0, 1], 60)
+    X = np.zeros((120, 4))
+    X[:, 0] = 100 * rng.standard_normal(120)
+    X[:, 1] = 3.0 * y + 0.1 * rng.standard_normal(120)
+    found = cluster("pca", X, 2, preparation=(), n_components=2, random_state=0)
+    assert clustering_error(y, found.labels) < 0.1
+    assert clustering_error(y, cluster("kmeans", X, 2, random_state=0).labels) > 0.3
+
+
+def test_a_fitted_method_gives_many_partitions(clouds):
+    X, y = clouds
+    for name in ("pca", "cpca"):
+        fitted = fit(name, X, 5, random_state=0)
+        assert clustering_error(y, fitted.partition(10, 0)) <= 0.01
+        assert len({tuple(fitted.partition(1, seed)) for seed in range(5)}) > 1  # another start, other numbers
+
+
+def test_cpca_by_name_is_the_estimators(clouds):
+    X, _ = clouds
+    prepared = prepare(X, ("standardise",))
+    graph = sample_graph("cpca", X, random_state=0)
+    model = CompressiveClustering(5, sample_graph=graph, downsampling=(2, 1), random_state=0).fit(prepared)
+    found = cluster("cpca", X, 5, graph=graph, downsampling=(2, 1), random_state=0)
+    assert_array_equal(found.labels, model.labels_)
+    assert found.notes["rank"] == model.rank_
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if "n_components" in method.defaults])
@@ -129,6 +162,7 @@ def test_grids_of_a_single_feature_are_not_empty(name):
         (lambda X: cluster("nmf", X - 100, 5), "[Nn]egative"),
         (lambda X: parameter_grid("umap", 10, 10), "not a method"),
         (lambda X: prepare(X, ("rotate",)), "standardise"),
+        (lambda X: cluster("cpca", X, 30, downsampling=(10, 1)), "at most 24 .the kept samples"),
     ],
 )
 def test_bad_arguments_are_named(call, text, clouds):

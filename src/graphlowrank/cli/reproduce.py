@@ -1,0 +1,106 @@
+"""The command ``graphlowrank reproduce``: run the paper's tables and figures, write CSV, markdown and a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import typer
+
+from .._files import check_writable, write_atomically
+from ..bench.machine import describe_machine, machine_line
+from ..experiments import KINDS, Cell, Experiment, Outcome, experiment_names, read_experiment
+from ..experiments.page import render_page, sections_of
+from ..experiments.panels import panels
+from ..experiments.remaining import Remaining, duration
+from ..experiments.runner import run_cells
+from ..experiments.store import Store
+from ..experiments.tables import csv_text, markdown_text, summary_lines
+
+FILES = ("results.csv", "results.md", "report.html")
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Experiments, their cells, and what came of them so far."""
+
+    experiments: Sequence[Experiment]
+    cells: Sequence[Cell]
+    quick: bool
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    def not_done(self) -> list[Cell]:
+        """Cells that have no value yet."""
+        return [cell for cell in self.cells if not self.outcomes.get(cell.key, Outcome("not run")).done]
+
+    def failed(self) -> list[Cell]:
+        """Cells that ended in an error."""
+        return [cell for cell in self.cells if self.outcomes.get(cell.key, Outcome("not run")).status == "failed"]
+
+
+def chosen_experiments(names: Sequence[str], *, quick: bool) -> Reproduction:
+    """Read the experiments; all of them if none is named."""
+    known = experiment_names()
+    if unknown := [name for name in names if name not in known]:
+        raise typer.BadParameter(f"no table or figure {', '.join(map(repr, unknown))}; there are {', '.join(known)}")
+    experiments = [read_experiment(name, quick=quick) for name in names or known]
+    cells = [cell for experiment in experiments for cell in KINDS[experiment.kind].expand(experiment)]
+    return Reproduction(experiments, cells, quick)
+
+
+def print_experiments() -> None:
+    """List every table and figure."""
+    names = experiment_names()
+    width = max(map(len, names))
+    for name in names:
+        experiment = read_experiment(name)
+        n_cells = sum(1 for _ in KINDS[experiment.kind].expand(experiment))
+        typer.echo(f"{name.ljust(width)}  {experiment.place}: {experiment.title} ({n_cells} cells)")
+
+
+def run_reproduction(todo: Reproduction, folder: Path, command: str, jobs: int, say: Say) -> None:
+    """Run what is not stored yet and write the results, also of a run that is interrupted."""
+    for name in FILES:  # before hours of work, not after
+        check_writable(folder / name)
+    store = Store(folder / "cells")
+    for cell in todo.cells:
+        if (stored := store.get(cell)) is not None:
+            todo.outcomes[cell.key] = stored
+    waiting = todo.not_done()
+    remaining = Remaining(waiting, jobs)
+    say(f"{len(todo.cells)} cells, {len(todo.cells) - len(waiting)} of them stored")
+
+    def done(cell: Cell, outcome: Outcome) -> None:
+        todo.outcomes[cell.key] = outcome
+        remaining.done(cell, outcome.seconds)
+        said = "" if outcome.done else f" {outcome.status}: {outcome.reason};"
+        say(f"{remaining.count}/{len(waiting)} {cell.name}: {outcome.seconds:.1f} s;{said} {remaining.text()}")
+
+    begin = time.perf_counter()
+    try:
+        run_cells(waiting, store, jobs=jobs, done=done)
+    finally:
+        write_results(todo, folder, command)
+    say(f"done in {duration(time.perf_counter() - begin)}")
+
+
+def write_results(todo: Reproduction, folder: Path, command: str) -> None:
+    """Write the table, the text and the page of what there is."""
+    found = [
+        panel
+        for experiment in todo.experiments
+        for panel in panels(
+            experiment, [cell for cell in todo.cells if cell.experiment == experiment.name], todo.outcomes
+        )
+    ]
+    machine = machine_line(describe_machine(None))
+    write_atomically(folder / "results.csv", csv_text(found, todo.outcomes))
+    write_atomically(folder / "results.md", markdown_text(found, command, machine))
+    sections = sections_of(found, todo.outcomes, todo.experiments, todo.cells)
+    page = render_page(sections, summary=summary_lines(found), command=command, machine=machine, quick=todo.quick)
+    write_atomically(folder / "report.html", page)
+    for line in summary_lines(found):
+        typer.echo(line)

@@ -1,0 +1,156 @@
+"""Clustering errors: a method on a set with noise, the best of a grid (labels choose) or with default parameters.
+
+A file of this kind says::
+
+    data = "usps-small"
+    noise = { none = [0], gaussian = [5, 10] }     # percent: the columns of the paper
+    only = { gaussian = [10] }                      # columns to run; all of them if not given
+    standardise = "features"                        # or "samples": what gets zero mean and unit deviation
+    grid = "full"                                   # which of grids.toml
+    seeds = 1                                       # runs with other draws of the samples
+    [[rows]]
+    title = "CPCA (2,1)"
+    method = "cpca"                                 # one of methods.METHODS
+    with = { downsampling = [2, 1] }                # parameters that are not swept
+    paper = [0.20, 0.20, 0.21]                      # one number a column; none for a row of our own
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..methods import METHODS, fit
+from ..metrics import clustering_error
+from ..standardise import prepare
+from .cells import Cell, Measured, Protocol, as_given
+from .data import N_NEIGHBORS, between_features, between_samples, corrupt, data_set
+from .spec import Experiment, narrowed
+
+NOISE_SEED = 0  # one corrupted set for every method and every draw
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "default")
+OURS = ("frpcag", "cpca")  # they take a graph of the features, too
+# "Zero mean and unit standard deviation along the features / rows" can be read in two ways.
+READINGS = {"features": "standardise", "samples": "standardise samples"}
+TITLES = {"gaussian": "Gaussian", "laplacian": "Laplacian"}
+
+
+def expand(experiment: Experiment) -> Iterator[Cell]:
+    """Every cell of a table whose columns are kinds and levels of noise."""
+    options = experiment.options
+    columns = _levels(options["noise"])
+    wanted = _levels(options.get("only", options["noise"]))
+    for row in options["rows"]:
+        numbers = row.get("paper") or [None] * len(columns)
+        if len(numbers) != len(columns):
+            raise ValueError(
+                f"{experiment.name}: {row['title']} has {len(numbers)} numbers for {len(columns)} columns."
+            )
+        for column, paper in zip(columns, numbers, strict=True):
+            if column in wanted and row["title"] not in options.get("skip", ()):
+                yield from _cells(experiment, row, column, column_title(*column), paper)
+
+
+def expand_downsampling(experiment: Experiment) -> Iterator[Cell]:
+    """Every cell of a table whose columns are how many times fewer samples are kept."""
+    for row in experiment.options["rows"]:
+        factors = experiment.options["samples"]
+        for factor, paper in zip(factors, row["paper"], strict=True):
+            if factor in experiment.options.get("only", factors):
+                compressed = row | {"method": "cpca", "with": {"downsampling": [factor, row["features"]]}}
+                yield from _cells(experiment, compressed, ("none", 0), f"samples / {factor}", paper)
+
+
+def expand_readings(experiment: Experiment) -> Iterator[Cell]:
+    """Every cell of a table whose columns are what gets zero mean and unit deviation."""
+    for row in experiment.options["rows"]:
+        for reading in READINGS if row["title"] not in experiment.options.get("skip", ()) else ():
+            yield from _cells(experiment, {**row, "standardise": reading}, ("none", 0), f"each of the {reading}", None)
+
+
+def _cells(
+    experiment: Experiment, row: Mapping[str, Any], noise: tuple[str, float], column: str, paper: float | None
+) -> Iterator[Cell]:
+    """Both protocols, and every seed of one square."""
+    said, method = {**experiment.options, **row}, METHODS[row["method"]]
+    data, fixed = data_set(said["data"]), said.get("with", {})
+    ranges = narrowed(said.get("grid", "full"), method.name, method.ranges(data.n_samples, data.n_features))
+    ranges = {name: values for name, values in ranges.items() if name not in fixed}
+    for protocol, seed in product(said.get("protocols", PROTOCOLS), range(said.get("seeds", 1))):
+        chosen_by_labels = protocol == "paper"
+        content = {
+            "kind": "clustering",
+            "data": said["data"],
+            "noise": list(noise),
+            "method": method.name,
+            "with": fixed,
+            "swept": ranges if chosen_by_labels else {},
+            "preparation": preparation(method.name, protocol, said.get("standardise", "features")),
+            "runs": said.get("runs", 10) if chosen_by_labels else 1,
+            "starts": 1 if chosen_by_labels else 10,
+            "seed": seed,
+        }
+        numbers = {said.get("measure", "error"): paper} if chosen_by_labels and paper is not None else {}
+        yield Cell(experiment.name, row["title"], column, content, numbers, protocol, seed)
+
+
+def preparation(method: str, protocol: Protocol, standardise: str) -> list[str]:
+    """Name the steps before a method: the paper's; none where our estimator is left to scale the data by itself."""
+    if protocol == "default" and method in OURS:
+        return []
+    steps = [READINGS[standardise] if step == "standardise" else step for step in METHODS[method].preparation]
+    return ["clip", *steps] if method in ("nmf", "gnmf") else steps  # noise makes dark pixels negative
+
+
+def run(content: Mapping[str, Any]) -> Measured:
+    """Cluster with every combination of the swept parameters; keep the partition with the least error.
+
+    Labels choose among all partitions seen: ``runs`` of k-means, each from a start of its own, for each combination.
+    """
+    data, seed = data_set(content["data"]), content["seed"]
+    X, y = data.load()
+    noise, percent = content["noise"]
+    X = prepare(corrupt(X, noise, percent, NOISE_SEED), tuple(content["preparation"]))
+    graphs = _graphs(X, content["method"], seed)
+    swept = content["swept"]
+    tried: list[dict[str, Any]] = []
+    for values in product(*swept.values()):
+        rng, parameters = np.random.RandomState(seed), dict(zip(swept, values, strict=True))
+        given = as_given(content["with"] | parameters | graphs)
+        fitted = fit(
+            content["method"], X, data.n_clusters, preparation=(), n_neighbors=N_NEIGHBORS, random_state=rng, **given
+        )
+        errors = [clustering_error(y, fitted.partition(content["starts"], rng)) for _ in range(content["runs"])]
+        tried.append(
+            {"parameters": parameters, "error": min(errors), "median": float(np.median(errors)), **fitted.notes}
+        )
+    best = min(tried, key=lambda one: one["error"])  # the first of equals
+    return {**best, "combinations": len(tried), "least_median": min(one["median"] for one in tried)}, {}
+
+
+def _graphs(X: Array, method: str, seed: int) -> dict[str, Any]:
+    """Graphs of the prepared samples, built once for the whole grid."""
+    if not METHODS[method].needs_graph:
+        return {}
+    if method not in OURS:
+        return {"graph": between_samples(X, seed)}
+    return {"graph": between_samples(X, seed), "feature_graph": between_features(X, seed)}
+
+
+def _levels(noise: Mapping[str, list[float]]) -> list[tuple[str, float]]:
+    return [(kind, percent) for kind, percents in noise.items() for percent in percents]
+
+
+def column_title(noise: str, percent: float) -> str:
+    """Heading of a column.
+
+    Examples
+    --------
+    >>> column_title("none", 0), column_title("gaussian", 5)
+    ('no noise', 'Gaussian 5 %')
+    """
+    return "no noise" if noise == "none" else f"{TITLES.get(noise, noise)} {percent:g} %"

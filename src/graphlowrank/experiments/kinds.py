@@ -1,0 +1,91 @@
+"""The kinds of experiment: who turns a file into cells, who measures a cell, and what is compared with the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import circle, clustering, growth, timing, video
+from .cells import Cell, Measured
+from .spec import Experiment
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A value of a cell that gets a table of its own.
+
+    Attributes
+    ----------
+    name
+        Key in the outcome's values and in the cell's numbers of the paper.
+    title
+        For people.
+    decimals
+        Figures after the point.
+    compare
+        "error": the paper's number is to be reached, less is better, and within ``tolerance`` is as good; "same": any
+        difference counts; "time": other machines, so only the ratio says something; "none": the paper has no number.
+    tolerance
+        See ``compare``.
+    """
+
+    name: str
+    title: str
+    decimals: int = 2
+    compare: Literal["error", "same", "time", "none"] = "none"
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one kind of experiment is done.
+
+    Attributes
+    ----------
+    expand
+        From an experiment to its cells.
+    run
+        From a cell's content to values and pictures.
+    measures
+        What is shown of the values, one table each.
+    """
+
+    expand: Callable[[Experiment], Iterable[Cell]]
+    run: Callable[[Mapping[str, Any]], Measured]
+    measures: tuple[Measure, ...]
+
+
+OURS = clustering.OURS
+
+ERROR = Measure("error", "clustering error", decimals=3, compare="error", tolerance=0.03)
+RANK = Measure("rank", "rank of the compressed low-rank matrix", decimals=0, compare="same", tolerance=1)
+SECONDS = Measure("seconds", "seconds", decimals=2, compare="time")
+ITERATIONS = Measure("iterations", "iterations", decimals=0, compare="time")
+SLOPE = Measure("slope", "exponent of the number of samples", decimals=2, compare="error", tolerance=0.5)
+LARGEST = Measure("seconds_at_largest", "seconds for the most samples", decimals=2)
+F1 = Measure("f1", "best F1 of the foreground", decimals=3)
+AFTER_GRAPHS = Measure("seconds", "seconds after the graphs", decimals=1, compare="time")
+GRAPHS = Measure("graph_seconds", "seconds of the graphs", decimals=1)
+DECODING = Measure("seconds", "seconds of decoding", decimals=2)
+STEPS = Measure("iterations", "iterations", decimals=0)
+CIRCLE_ERROR = Measure("error", "relative error against the clean circle", decimals=3)
+
+
+def _elsewhere(content: Mapping[str, Any]) -> Measured:
+    raise ValueError("there is nothing to run.")
+
+
+KINDS: dict[str, Kind] = {
+    "clustering": Kind(clustering.expand, clustering.run, (ERROR,)),
+    "downsampling": Kind(clustering.expand_downsampling, clustering.run, (ERROR,)),
+    "readings": Kind(clustering.expand_readings, clustering.run, (ERROR,)),
+    "rank": Kind(clustering.expand, clustering.run, (RANK, ERROR)),
+    "times": Kind(timing.expand, timing.run, (SECONDS, ITERATIONS)),
+    "complexity": Kind(growth.expand, growth.run, (SLOPE, LARGEST)),
+    "video": Kind(video.expand, video.run, (F1, AFTER_GRAPHS, GRAPHS, STEPS)),
+    "decoders": Kind(video.expand, video.run, (F1, DECODING)),
+    "video-downsampling": Kind(video.expand, video.run, (F1, AFTER_GRAPHS)),
+    "circle": Kind(circle.expand, circle.run, (CIRCLE_ERROR,)),
+    "pointer": Kind(lambda experiment: (), _elsewhere, ()),  # its notes say where to look
+}

@@ -1,0 +1,164 @@
+"""What the cells of an experiment say, arranged as the paper's tables: ours, the paper's, the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from .cells import Cell, Outcome
+from .kinds import ERROR, KINDS, OURS, Measure
+from .spec import Experiment
+
+Verdict = Literal["better", "near", "worse", "differs", ""]
+Outcomes = Mapping[str, Outcome]  # by the key of the cell
+NOT_RUN = Outcome("not run", "not run")
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """One square of a table.
+
+    Attributes
+    ----------
+    ours, default
+        Values of all runs under the paper's protocol, and with default parameters; empty where nothing was measured.
+    paper
+        Number printed in the paper, if any.
+    note
+        Why there is no value, or what it means.
+    verdict
+        How ours compares; "" where it cannot be said.
+    cells
+        The cells behind it.
+    """
+
+    ours: tuple[float, ...]
+    default: tuple[float, ...]
+    paper: float | None
+    note: str
+    verdict: Verdict
+    cells: tuple[Cell, ...]
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of ours over the runs."""
+        return float(np.mean(self.ours)) if self.ours else None
+
+    @property
+    def default_mean(self) -> float | None:
+        """Mean with default parameters over the runs."""
+        return float(np.mean(self.default)) if self.default else None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the paper's."""
+        return None if self.mean is None or self.paper is None else self.mean - self.paper
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One measure of an experiment, as a table; a pair of row and column that the paper leaves out has no square."""
+
+    experiment: Experiment
+    measure: Measure
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    squares: Mapping[tuple[str, str], Square] = field(default_factory=dict)
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether there are two protocols."""
+        return any(cell.protocol == "default" for square in self.squares.values() for cell in square.cells)
+
+    @property
+    def has_paper(self) -> bool:
+        """Whether the paper has numbers for it."""
+        return any(square.paper is not None for square in self.squares.values())
+
+
+def panels(experiment: Experiment, cells: Sequence[Cell], outcomes: Outcomes) -> list[Panel]:
+    """Tables of an experiment: one for each measure that any cell has, or that the paper has."""
+    found = [_panel(experiment, measure, cells, outcomes) for measure in KINDS[experiment.kind].measures]
+    return [panel for panel in found if panel.has_paper or any(square.ours for square in panel.squares.values())]
+
+
+def _panel(experiment: Experiment, measure: Measure, cells: Sequence[Cell], outcomes: Outcomes) -> Panel:
+    places: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        places.setdefault((cell.row, cell.column), []).append(cell)
+    rows = tuple(dict.fromkeys(row for row, _ in places))
+    columns = tuple(dict.fromkeys(column for _, column in places))
+    squares = {place: _square(measure, there, outcomes) for place, there in places.items()}
+    return Panel(experiment, measure, rows, columns, squares)
+
+
+def _square(measure: Measure, cells: Sequence[Cell], outcomes: Outcomes) -> Square:
+    first = [cell for cell in cells if cell.protocol != "default"]
+    second = [cell for cell in cells if cell.protocol == "default"]
+    paper = next((cell.paper[measure.name] for cell in first if measure.name in cell.paper), None)
+    ours = _values(measure, first, outcomes)
+    verdict = verdict_of(measure, float(np.mean(ours)), paper) if ours and paper is not None else ""
+    return Square(ours, _values(measure, second, outcomes), paper, _note(cells, outcomes), verdict, tuple(cells))
+
+
+def _values(measure: Measure, cells: Sequence[Cell], outcomes: Outcomes) -> tuple[float, ...]:
+    found = (outcomes.get(cell.key, NOT_RUN).values.get(measure.name) for cell in cells)
+    return tuple(float(value) for value in found if value is not None)
+
+
+def _note(cells: Sequence[Cell], outcomes: Outcomes) -> str:
+    """Say what befell cells that are not done, or what the runner noted of those that are."""
+    found = [outcomes.get(cell.key, NOT_RUN) for cell in cells]
+    said = [outcome.values.get("note", "") if outcome.done else outcome.reason for outcome in found]
+    return "; ".join(dict.fromkeys(filter(None, said)))
+
+
+def verdict_of(measure: Measure, ours: float, paper: float) -> Verdict:
+    """Compare a value with the paper's, as the measure wants it.
+
+    Examples
+    --------
+    >>> error = Measure("error", "error", compare="error", tolerance=0.03)
+    >>> [verdict_of(error, ours, 0.20) for ours in (0.1, 0.17, 0.23, 0.24)]
+    ['better', 'near', 'near', 'worse']
+    """
+    if measure.compare not in ("error", "same"):
+        return ""
+    difference = ours - paper
+    if abs(difference) <= measure.tolerance + 1e-9:  # 0.23 - 0.20 is a little more than 0.03
+        return "near"
+    if measure.compare == "same":
+        return "differs"
+    return "better" if difference < 0 else "worse"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many squares that have a number of the paper were measured, and how many of them reach it or better it."""
+
+    measured: int
+    reached: int
+    wanted: int
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(self.measured + other.measured, self.reached + other.reached, self.wanted + other.wanted)
+
+    def __str__(self) -> str:
+        share = f" ({self.reached / self.measured:.0%})" if self.measured else ""
+        return f"{self.reached} of {self.measured} measured{share}; {self.wanted} in the paper"
+
+
+def tally(panel: Panel, *, ours_only: bool = False) -> Tally:
+    """Count the squares of a table of clustering errors; ``ours_only`` for FRPCAG and CPCA."""
+    if panel.measure is not ERROR:
+        return Tally(0, 0, 0)
+    squares = [
+        square
+        for square in panel.squares.values()
+        if square.paper is not None and (not ours_only or square.cells[0].content.get("method") in OURS)
+    ]
+    measured = [square for square in squares if square.ours]
+    return Tally(len(measured), sum(square.verdict in ("near", "better") for square in measured), len(squares))

@@ -1,0 +1,74 @@
+"""How long the rest of a run will take, guessed from the cells that are done."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from .cells import Cell
+
+
+class Remaining:
+    """Counts cells down.
+
+    A cell is taken to last as long as the mean of those done in the same row of a table under the same protocol;
+    failing that, of the same method anywhere; failing that, of all. Cells are run in the order of the rows, so the
+    first guess is of little worth and later ones get better.
+
+    Examples
+    --------
+    >>> cells = [Cell("t", "cpca", column, {"method": "cpca"}) for column in "abc"]
+    >>> rest = Remaining(cells, jobs=1)
+    >>> rest.done(cells[0], 30.0)
+    >>> rest.text()
+    'about 1 min left'
+    """
+
+    def __init__(self, cells: Sequence[Cell], jobs: int) -> None:
+        self.count = 0
+        self._jobs = jobs
+        self._waiting = Counter(_levels(cell) for cell in cells)
+        self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
+
+    def done(self, cell: Cell, seconds: float) -> None:
+        """Take a cell off the list."""
+        self.count += 1
+        levels = _levels(cell)
+        self._waiting[levels] -= 1
+        for level in levels:
+            self._seconds[level].append(seconds)
+
+    def seconds(self) -> float | None:
+        """Seconds left; None while nothing is known."""
+        if not self._seconds:
+            return None
+        total = 0.0
+        for levels, n in self._waiting.items():
+            known = next(self._seconds[level] for level in levels if level in self._seconds)
+            total += n * sum(known) / len(known)
+        return total / self._jobs
+
+    def text(self) -> str:
+        """For people."""
+        left = self.seconds()
+        return "" if left is None else f"about {duration(left)} left"
+
+
+def _levels(cell: Cell) -> tuple[tuple[str, ...], ...]:
+    """Name the groups that a cell belongs to, closest first."""
+    method = str(cell.content.get("method", cell.row))
+    return (cell.experiment, cell.row, cell.protocol), (method, cell.protocol), ()
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    Examples
+    --------
+    >>> duration(12), duration(100), duration(7300)
+    ('12 s', '2 min', '2 h 2 min')
+    """
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,106 @@
+"""Panels as CSV and as markdown."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from io import StringIO
+
+from .cells import Cell, Outcome
+from .panels import NOT_RUN, Outcomes, Panel, Square, Tally, tally
+from .spec import Experiment
+
+COLUMNS = (
+    "experiment", "place", "row", "column", "protocol", "run", "measure", "ours", "paper", "difference", "status",
+    "note", "parameters", "seconds",
+)  # fmt: skip
+NONE = "–"
+MARKS = {"better": "▼", "worse": "▲", "differs": "≠"}
+
+
+def csv_text(panels: Sequence[Panel], outcomes: Outcomes) -> str:
+    """One line for each measure of each cell."""
+    buffer = StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for panel in panels:
+        for square in panel.squares.values():
+            writer.writerows(_line(panel, cell, outcomes.get(cell.key, NOT_RUN)) for cell in square.cells)
+    return buffer.getvalue()
+
+
+def _line(panel: Panel, cell: Cell, outcome: Outcome) -> list[object]:
+    measure, experiment = panel.measure, panel.experiment
+    ours, paper = outcome.values.get(measure.name), cell.paper.get(measure.name)
+    difference = None if ours is None or paper is None else round(ours - paper, 6)
+    note = outcome.reason or outcome.values.get("note", "")
+    chosen = json.dumps(outcome.values["parameters"]) if outcome.values.get("parameters") else ""
+    return [
+        experiment.name, experiment.place, cell.row, cell.column, cell.protocol, cell.seed, measure.name,
+        None if ours is None else round(ours, 6), paper, difference, outcome.status, note, chosen,
+        round(outcome.seconds, 3) if outcome.done else None,
+    ]  # fmt: skip
+
+
+def summary_lines(panels: Sequence[Panel]) -> list[str]:
+    """Say in words how the errors compare, first of the paper's own two methods, then of all."""
+    ours = sum((tally(panel, ours_only=True) for panel in panels), Tally(0, 0, 0))
+    every = sum((tally(panel) for panel in panels), Tally(0, 0, 0))
+    return [
+        f"CPCA and FRPCAG: error within 0.03 of the paper's or better in {ours}.",
+        f"All methods: {every}.",
+    ]
+
+
+def markdown_text(panels: Sequence[Panel], command: str, machine: str) -> str:
+    """Everything as one page of markdown."""
+    lines = ["# The paper's tables and figures, ours beside them", "", f"`{command}`, {machine}.", ""]
+    lines += [f"- {line}" for line in summary_lines(panels)]
+    lines += [
+        "- A square says: ours / the paper's / ours with default parameters (no label used). Ours and the paper's are "
+        f"the best of a grid, chosen with the labels. {MARKS['better']} better, {MARKS['worse']} worse than the paper "
+        "by more than 0.03.",
+    ]
+    shown: Experiment | None = None
+    for panel in panels:
+        if panel.experiment is not shown:
+            shown = panel.experiment
+            lines += ["", f"## {shown.title}", "", f"{shown.place} of the paper. {' '.join(shown.notes)}".strip()]
+        lines += ["", panel_markdown(panel)]
+    return "\n".join(lines) + "\n"
+
+
+def panel_markdown(panel: Panel) -> str:
+    """One table."""
+    head = [panel.measure.title, *panel.columns]
+    lines = [_row(head), "|---" + "|---:" * len(panel.columns) + "|"]
+    for row in panel.rows:
+        squares = [panel.squares.get((row, column)) for column in panel.columns]
+        lines.append(_row([row, *(square_text(panel, square) for square in squares)]))
+    return "\n".join(lines)
+
+
+def square_text(panel: Panel, square: Square | None) -> str:
+    """Ours with its mark, the paper's, the default; a dash for what is not known.
+
+    A single number stands alone where neither the paper nor another protocol has one.
+    """
+    if square is None:
+        return NONE
+    ours = number(panel, square.mean) if square.ours else square.note or NONE
+    parts = [f"{ours} {MARKS[square.verdict]}" if square.verdict in MARKS else ours]
+    if panel.has_paper:
+        parts.append(NONE if square.paper is None else f"{square.paper:g}")
+    if panel.has_defaults:
+        parts.append(number(panel, square.default_mean))
+    return " / ".join(parts)
+
+
+def number(panel: Panel, value: float | None) -> str:
+    """Write a value as its measure wants it."""
+    return NONE if value is None else f"{value:.{panel.measure.decimals}f}"
+
+
+def _row(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
