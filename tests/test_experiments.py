@@ -109,7 +109,7 @@ def test_a_row_with_too_few_numbers_is_refused():
 
 def test_a_grid_narrows_the_papers_ranges():
     ranges = {"n_components": [2, 4, 8, 16, 32, 64, 128], "other": [1, 2]}
-    assert narrowed("full", "lle", ranges) == {"n_components": [2, 4, 8, 16, 32, 64], "other": [1, 2]}
+    assert narrowed("full", "le", ranges) == {"n_components": [2, 4, 8, 16, 32, 64], "other": [1, 2]}
     assert narrowed("quick", "lle", ranges)["n_components"] == [8, 16]
     assert narrowed("full", "no such method", ranges) == ranges
     with pytest.raises(ValueError, match="no grid 'dense'"):
