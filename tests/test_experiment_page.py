@@ -82,7 +82,8 @@ def noise_table(errors=(0.2, 0.3, 0.4)):
             for percent, error in zip((5, 10, 15), errors, strict=True):
                 for protocol, paper, more in (("paper", 0.21, 0), ("default", None, 0.1)):
                     one = cell(row, f"{kind} {percent} %", paper=paper, protocol=protocol,
-                               method=method, noise=[kind, percent])  # fmt: skip
+                               method=method, noise=[kind, percent],
+                               **({"with": {"gamma_features": 0}} if row.startswith("PCAG") else {}))  # fmt: skip
                     cells.append(one)
                     outcomes[one.key] = done(error=error + more)
     return cells, outcomes

@@ -68,7 +68,7 @@ def test_the_files_can_be_read_and_every_cell_is_plain_and_alone(name, quick):
 def test_seconds_of_the_paper_stand_by_the_whole_videos_only():
     full = {(cell.row, cell.column): cell for cell in video.expand(read_experiment("videos"))}
     assert full["1: shopping mall", "CPCA (5,1)"].paper == {"seconds": 21}
-    assert full["3: airport", "RPCA"].paper == {"seconds": 3650}
+    assert not full["3: airport", "RPCA"].paper  # a tenth of the paper's frames
     assert not full["2: restaurant", "temporal median"].paper
     quick = {(cell.row, cell.column): cell for cell in video.expand(read_experiment("videos", quick=True))}
     assert not quick["1: shopping mall", "CPCA (5,1)"].paper
@@ -157,8 +157,8 @@ def test_every_method_finds_the_square_and_its_content_decides_all(chosen):
 def test_a_solver_past_its_limit_did_not_finish(method):
     values, pictures = video.run(content(method=method, limit_seconds=0))
     assert values["seconds"] is None
-    assert values["note"] == "did not finish in 0 s"
-    assert values["iterations"] == 1
+    assert values["note"] == "did not finish in 0 s (1 iterations)"
+    assert "iterations" not in values  # of one that was stopped they say nothing
     assert "f1" not in values
     assert list(pictures) == ["frame"]
 

@@ -1,11 +1,16 @@
 """The paper's tables as data, and the runner that fills them."""
 
+import gc
 import json
 import multiprocessing
+import os
+import signal
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphlowrank.experiments import KINDS, Cell, Outcome, experiment_names, read_experiment
@@ -17,7 +22,7 @@ from graphlowrank.experiments.remaining import Remaining, duration
 from graphlowrank.experiments.runner import measure, run_cells
 from graphlowrank.experiments.spec import narrowed, parse_experiment
 from graphlowrank.experiments.store import Store
-from graphlowrank.methods import METHODS, cluster
+from graphlowrank.methods import METHODS, Fitted, cluster
 from graphlowrank.metrics import clustering_error
 
 CLUSTERINGS = [name for name in experiment_names() if read_experiment(name).kind == "clustering"]
@@ -112,8 +117,8 @@ def test_a_grid_narrows_the_papers_ranges():
     assert narrowed("full", "le", ranges) == {"n_components": [2, 4, 8, 16, 32, 64], "other": [1, 2]}
     assert narrowed("quick", "lle", ranges)["n_components"] == [8, 16]
     assert narrowed("full", "no such method", ranges) == ranges
-    with pytest.raises(ValueError, match="no grid 'dense'"):
-        narrowed("dense", "lle", ranges)
+    with pytest.raises(ValueError, match="no grid 'finest'"):
+        narrowed("finest", "lle", ranges)
 
 
 def test_what_a_row_fixes_is_not_swept():
@@ -170,7 +175,7 @@ def test_the_best_of_a_grid_is_the_least_error_of_all_partitions():
     assert pictures == {}
 
 
-def test_default_parameters_see_no_label(monkeypatch):
+def test_default_parameters_see_no_label():
     content = DIGITS | {"method": "cpca", "swept": {}, "runs": 1, "starts": 10}
     X, y = DATA["digits"].load()
     expected = clustering_error(y, cluster("cpca", X, 10, preparation=(), random_state=0).labels)
@@ -183,11 +188,31 @@ def test_default_parameters_see_no_label(monkeypatch):
             assert not cell.paper
 
 
-def test_noise_is_the_same_for_every_method_and_draw():
+def test_noise_is_the_same_for_every_method_and_draw(monkeypatch):
+    seen = []
+    monkeypatch.setattr(clustering_kind, "fit", lambda name, X, k, **options: seen.append(X) or fitted_at_random(X))
+    for method, seed in (("pca", 0), ("rpca", 1)):
+        content = {"method": method, "seed": seed, "noise": ["gaussian", 20], "swept": {}}
+        clustering_kind.run(DIGITS | content)
+    X, _ = DATA["digits"].load()
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[0], corrupt(X, "gaussian", 20, 0))
+
+
+def fitted_at_random(X):
+    return Fitted(lambda n_init, rng: rng.randint(10, size=len(X)), {}, {}, {})
+
+
+def test_a_combination_that_fails_is_left_out_and_told():
+    """256 components of 64 features cannot be; a cell fails if all of its combinations do."""
+    values, _ = clustering_kind.run(DIGITS | {"swept": {"n_components": [4, 256]}})
+    assert (values["combinations"], values["note"]) == (1, "combinations that failed: 1")
+    assert measure(DIGITS | {"swept": {"n_components": [256]}}).reason.startswith("ValueError: n_components must be")
+
+
+def test_noises_are_named():
     X = np.random.RandomState(0).rand(20, 30).astype(np.float32)
-    for noise in ("gaussian", "laplacian", "sparse"):
-        np.testing.assert_array_equal(corrupt(X, noise, 10, 0), corrupt(X, noise, 10, 0))
-        assert (corrupt(X, noise, 20, 0) != X).any()
+    assert all((corrupt(X, noise, 20, 0) != X).any() for noise in ("gaussian", "laplacian", "sparse"))
     assert corrupt(X, "none", 0, 0) is X
     with pytest.raises(ValueError, match="no noise 'pink'"):
         corrupt(X, "pink", 5, 0)
@@ -233,6 +258,22 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path, ending, damage):
     else:
         path.write_bytes(damage(path.read_bytes()))
     assert store.get(cell) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 7))
+def test_a_flipped_bit_never_stops_a_run(position, bit):
+    """Whatever is read is what was stored, or nothing."""
+    cell, picture = Cell("t", "r", "c", {"kind": "x"}), np.arange(200.0).reshape(20, 10)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        store.put(cell, Outcome("done", "", {}, {"frame": picture}))
+        path = Path(folder) / f"{cell.key}.npz"
+        content = bytearray(path.read_bytes())
+        content[position % len(content)] ^= 1 << bit
+        path.write_bytes(content)
+        found = store.get(cell)
+        assert found is None or np.array_equal(found.pictures["frame"], picture)
 
 
 def test_objects_in_a_stored_file_are_not_unpickled(tmp_path):
@@ -303,10 +344,37 @@ def test_processes_give_the_same_values(tmp_path):
     assert not multiprocessing.active_children()
 
 
-def test_a_process_that_dies_fails_its_cells_only_where_it_must(tmp_path):
-    told = []
-    run_cells([Cell("t", "r", "", {"kind": "no such kind"})], Store(tmp_path), jobs=2, done=lambda c, o: told.append(o))
-    assert [outcome.status for outcome in told] == ["failed"]
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no such signal")
+def test_a_killed_process_takes_nobody_along(tmp_path, monkeypatch):
+    """The cell that kills its process fails, and only that one: those in flight beside it are run again."""
+    told = {}
+    cells = [Cell("t", f"row {n}", "", DIGITS | {"method": "kmeans", "swept": {}, "seed": n}) for n in range(4)]
+    deadly = Cell("t", "deadly", "", {"kind": "killed.by.the.kernel"})
+    monkeypatch.setattr("graphlowrank.experiments.runner.measure", measure_or_die)
+    run_cells([cells[0], deadly, *cells[1:]], Store(tmp_path), jobs=2, done=lambda c, o: told.update({c.row: o}))
+    assert told.pop("deadly").reason.startswith("its process was killed")
+    assert {row: outcome.status for row, outcome in told.items()} == {cell.row: "done" for cell in cells}
+    assert not multiprocessing.active_children()
+
+
+def measure_or_die(content, threads=None):
+    if content["kind"] == "killed.by.the.kernel":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return measure(content, threads)
+
+
+def test_an_interrupt_stops_the_processes(tmp_path):
+    """Ctrl-C while two cells are in flight: what was told before is stored, and no process stays."""
+    cells = [Cell("t", f"row {n}", "", DIGITS | {"method": "kmeans", "swept": {}, "seed": n}) for n in range(6)]
+
+    def interrupted(cell, outcome):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_cells(cells, Store(tmp_path), jobs=2, done=interrupted)
+    assert sum(Store(tmp_path).get(cell) is not None for cell in cells) == 1
+    gc.collect()  # the generator of outcomes ends here at the latest
+    assert not multiprocessing.active_children()
 
 
 def test_measure_reports_an_unknown_data_set():

@@ -31,7 +31,7 @@ def toy(monkeypatch):
 
 
 def reproduce(folder, *arguments):
-    return runner.invoke(app, ["reproduce", "circle", "phantom", "--output", str(folder), *arguments])
+    return runner.invoke(app, ["reproduce", "circle", "phantom", "--output", str(folder), "--jobs", "0", *arguments])
 
 
 def test_every_table_and_figure_is_listed():
@@ -102,8 +102,15 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path, toy):
     assert ran == []
 
 
-def test_a_quick_and_a_full_run_do_not_mix(tmp_path):
-    """They may share a folder: what they have in common is stored once, and nothing else is taken for the other."""
+def test_a_table_named_twice_is_run_once(tmp_path, toy):
+    _, ran = toy
+    assert reproduce(tmp_path, "circle").exit_code == 0
+    assert ran == list(range(6))
+
+
+def test_a_quick_run_says_so(tmp_path):
+    """The circle for real: seconds, and no data set."""
     quick = runner.invoke(app, ["reproduce", "circle", "--quick", "--output", str(tmp_path)])
     assert quick.exit_code == 0, quick.output
     assert "--quick" in (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "quick" in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -76,8 +76,9 @@ class _SharedLimits:
     def enter(self, limit: int) -> Any:
         with self._lock:
             # Looking for libraries takes milliseconds; new ones come with new modules.
-            if self._libraries is None or len(sys.modules) != self._modules:
-                self._libraries, self._modules = ThreadpoolController(), len(sys.modules)
+            modules = len(sys.modules)
+            if self._libraries is None or modules != self._modules:
+                self._libraries, self._modules = ThreadpoolController(), modules
             self._begun.append(self._libraries.limit(limits=limit))
             return self._begun[-1]
 

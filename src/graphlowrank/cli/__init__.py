@@ -116,7 +116,7 @@ def reproduce_command(
     output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
         "reproduction"
     ),
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Cells to run at a time.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes that run cells; 0 for this one.")] = 1,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
     """Run the tables and figures of the CPCA paper and put our numbers beside the paper's.

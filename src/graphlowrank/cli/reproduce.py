@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from .._files import check_writable, write_atomically
 from ..bench.machine import describe_machine, machine_line
 from ..experiments import KINDS, Cell, Experiment, Outcome, experiment_names, read_experiment
 from ..experiments.page import render_page, sections_of
-from ..experiments.panels import panels
+from ..experiments.panels import NOT_RUN, panels
 from ..experiments.remaining import Remaining, duration
 from ..experiments.runner import run_cells
 from ..experiments.store import Store
@@ -34,11 +35,11 @@ class Reproduction:
 
     def not_done(self) -> list[Cell]:
         """Cells that have no value yet."""
-        return [cell for cell in self.cells if not self.outcomes.get(cell.key, Outcome("not run")).done]
+        return [cell for cell in self.cells if not self.outcomes.get(cell.key, NOT_RUN).done]
 
     def failed(self) -> list[Cell]:
         """Cells that ended in an error."""
-        return [cell for cell in self.cells if self.outcomes.get(cell.key, Outcome("not run")).status == "failed"]
+        return [cell for cell in self.cells if self.outcomes.get(cell.key, NOT_RUN).status == "failed"]
 
 
 def chosen_experiments(names: Sequence[str], *, quick: bool) -> Reproduction:
@@ -46,7 +47,7 @@ def chosen_experiments(names: Sequence[str], *, quick: bool) -> Reproduction:
     known = experiment_names()
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"no table or figure {', '.join(map(repr, unknown))}; there are {', '.join(known)}")
-    experiments = [read_experiment(name, quick=quick) for name in names or known]
+    experiments = [read_experiment(name, quick=quick) for name in dict.fromkeys(names) or known]
     cells = [cell for experiment in experiments for cell in KINDS[experiment.kind].expand(experiment)]
     return Reproduction(experiments, cells, quick)
 
@@ -62,7 +63,8 @@ def print_experiments() -> None:
 
 
 def run_reproduction(todo: Reproduction, folder: Path, command: str, jobs: int, say: Say) -> None:
-    """Run what is not stored yet and write the results, also of a run that is interrupted."""
+    """Run what is not stored yet and write the results, also of a run that is interrupted or asked to end."""
+    signal.signal(signal.SIGTERM, _as_interrupt)
     for name in FILES:  # before hours of work, not after
         check_writable(folder / name)
     store = Store(folder / "cells")
@@ -79,15 +81,19 @@ def run_reproduction(todo: Reproduction, folder: Path, command: str, jobs: int, 
         said = "" if outcome.done else f" {outcome.status}: {outcome.reason};"
         say(f"{remaining.count}/{len(waiting)} {cell.name}: {outcome.seconds:.1f} s;{said} {remaining.text()}")
 
-    begin = time.perf_counter()
+    begin, machine = time.perf_counter(), machine_line(describe_machine(None))
     try:
         run_cells(waiting, store, jobs=jobs, done=done)
     finally:
-        write_results(todo, folder, command)
+        write_results(todo, folder, command, machine)
     say(f"done in {duration(time.perf_counter() - begin)}")
 
 
-def write_results(todo: Reproduction, folder: Path, command: str) -> None:
+def _as_interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def write_results(todo: Reproduction, folder: Path, command: str, machine: str) -> None:
     """Write the table, the text and the page of what there is."""
     found = [
         panel
@@ -96,7 +102,6 @@ def write_results(todo: Reproduction, folder: Path, command: str) -> None:
             experiment, [cell for cell in todo.cells if cell.experiment == experiment.name], todo.outcomes
         )
     ]
-    machine = machine_line(describe_machine(None))
     write_atomically(folder / "results.csv", csv_text(found, todo.outcomes))
     write_atomically(folder / "results.md", markdown_text(found, command, machine))
     sections = sections_of(found, todo.outcomes, todo.experiments, todo.cells)

@@ -26,7 +26,7 @@ class Cell:
     experiment, row, column
         Where it stands.
     content
-        Everything that decides the result, as plain JSON values; "kind" says who runs it.
+        Everything that decides the result but the code, as plain JSON values; "kind" says who runs it.
     paper
         Measure to the number printed in the paper.
     protocol
@@ -48,7 +48,11 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Name under which the outcome is stored: the same content has the same name, whatever table it stands in."""
+        """Name under which the outcome is stored: the same content has the same name, whatever table it stands in.
+
+        It knows the version of the package and nothing else of the code or the machine: after a change of either, the
+        folder of stored cells is to be deleted.
+        """
         decides = {"format": FORMAT, "version": __version__, "content": self.content}
         return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:32]
 

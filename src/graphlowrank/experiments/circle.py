@@ -22,7 +22,7 @@ from ..datasets import make_noisy_circle
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..metrics import recovery_error
 from ..models import solve_rpca
-from .cells import Cell, Measured
+from .cells import Cell, Measured, as_given
 from .spec import Experiment
 
 
@@ -74,8 +74,7 @@ def _frpcag(X: Array, seed: int, options: Mapping[str, Any]) -> Array:
 
 def _cpca(X: Array, seed: int, options: Mapping[str, Any]) -> Array:
     """CPCA; all three coordinates are kept, and the rank is found by the rule."""
-    given = dict(options, downsampling=tuple(options["downsampling"]))
-    model = CompressivePCA(feature_graph=None, random_state=seed, **given)
+    model = CompressivePCA(feature_graph=None, random_state=seed, **as_given(options))
     return np.asarray(model.fit(X).low_rank_.to_array())
 
 

@@ -69,7 +69,15 @@ def expand_readings(experiment: Experiment) -> Iterator[Cell]:
     """Every cell of a table whose columns are what gets zero mean and unit deviation."""
     for row in experiment.options["rows"]:
         for reading in READINGS if row["title"] not in experiment.options.get("skip", ()) else ():
-            yield from _cells(experiment, {**row, "standardise": reading}, ("none", 0), f"each of the {reading}", None)
+            read = {**row, "standardise": reading}
+            yield from _cells(experiment, read, ("none", 0), f"each of the {reading}", row.get("paper"))
+
+
+def expand_starts(experiment: Experiment) -> Iterator[Cell]:
+    """Every cell of a table whose columns are what the labels choose among."""
+    for row in experiment.options["rows"]:
+        for column in experiment.options["columns"] if row["title"] not in experiment.options.get("skip", ()) else ():
+            yield from _cells(experiment, {**row, **column}, ("none", 0), column["heading"], row.get("paper"))
 
 
 def _cells(
@@ -91,7 +99,7 @@ def _cells(
             "swept": ranges if chosen_by_labels else {},
             "preparation": preparation(method.name, protocol, said.get("standardise", "features")),
             "runs": said.get("runs", 10) if chosen_by_labels else 1,
-            "starts": 1 if chosen_by_labels else 10,
+            "starts": said.get("starts", 1) if chosen_by_labels else 10,
             "seed": seed,
         }
         numbers = {said.get("measure", "error"): paper} if chosen_by_labels and paper is not None else {}
@@ -118,18 +126,24 @@ def run(content: Mapping[str, Any]) -> Measured:
     graphs = _graphs(X, content["method"], seed)
     swept = content["swept"]
     tried: list[dict[str, Any]] = []
+    failures: list[Exception] = []
     for values in product(*swept.values()):
         rng, parameters = np.random.RandomState(seed), dict(zip(swept, values, strict=True))
-        given = as_given(content["with"] | parameters | graphs)
-        fitted = fit(
-            content["method"], X, data.n_clusters, preparation=(), n_neighbors=N_NEIGHBORS, random_state=rng, **given
-        )
-        errors = [clustering_error(y, fitted.partition(content["starts"], rng)) for _ in range(content["runs"])]
-        tried.append(
-            {"parameters": parameters, "error": min(errors), "median": float(np.median(errors)), **fitted.notes}
-        )
+        given = as_given(content["with"] | parameters | graphs) | {"preparation": (), "n_neighbors": N_NEIGHBORS}
+        try:
+            fitted = fit(content["method"], X, data.n_clusters, random_state=rng, **given)
+            errors = [clustering_error(y, fitted.partition(content["starts"], rng)) for _ in range(content["runs"])]
+        except (ValueError, ArithmeticError) as failure:  # an eigensolver gives up in a corner of the grid
+            failures.append(failure)
+            continue
+        scores = {"error": min(errors), "median": float(np.median(errors))}
+        tried.append({"parameters": parameters, **scores, **fitted.notes})
+    if not tried:
+        raise failures[0]
     best = min(tried, key=lambda one: one["error"])  # the first of equals
-    return {**best, "combinations": len(tried), "least_median": min(one["median"] for one in tried)}, {}
+    counts = {"combinations": len(tried), "least_median": min(one["median"] for one in tried)}
+    note = {"note": f"combinations that failed: {len(failures)}"} if failures else {}
+    return {**best, **counts, **note}, {}
 
 
 def _graphs(X: Array, method: str, seed: int) -> dict[str, Any]:

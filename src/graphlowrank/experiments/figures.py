@@ -19,8 +19,7 @@ from ..bench.tables import slope, slope_text
 from ..report.page import DARK_INK, LIGHT_INK
 from .cells import Cell
 from .clustering import TITLES
-from .kinds import OURS
-from .panels import NOT_RUN, Outcomes, Panel, Square
+from .panels import NOT_RUN, Outcomes, Panel, Square, is_own
 
 Style = Literal["solid", "dashed", "dotted"]
 STYLES: tuple[Style, ...] = ("solid", "dashed", "dotted")
@@ -103,7 +102,7 @@ def noise_figure(panel: Panel) -> Figure | None:
     """Error of FRPCAG and CPCA against the percent of noise, a chart for each kind of noise with several levels."""
     if not _is_error(panel) or _has_runs(panel):
         return None
-    rows = _coloured(row for (row, _), square in panel.squares.items() if _is_own(row, square.cells[0]))
+    rows = _coloured(row for (row, _), square in panel.squares.items() if is_own(square.cells[0]))
     found: dict[str, dict[str, list[tuple[float, Square]]]] = {}
     for (row, _), square in panel.squares.items():
         noise = square.cells[0].content.get("noise")
@@ -240,12 +239,6 @@ def _is_error(panel: Panel) -> bool:
 
 def _has_runs(panel: Panel) -> bool:
     return any(len(square.ours) > 1 for square in panel.squares.values())
-
-
-def _is_own(row: str, cell: Cell) -> bool:
-    """Whether a row is one of the paper's two methods itself, not a variant under another name."""
-    method = str(cell.content.get("method", ""))
-    return method in OURS and row.lower().startswith(method)
 
 
 def _coloured(names: Iterable[str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import circle, clustering, growth, timing, video
@@ -24,10 +24,13 @@ class Measure:
     decimals
         Figures after the point.
     compare
-        "error": the paper's number is to be reached, less is better, and within ``tolerance`` is as good; "same": any
-        difference counts; "time": other machines, so only the ratio says something; "none": the paper has no number.
+        "error": the paper's number is to be reached, less is better, and within ``tolerance`` is as good; "same": more
+        than ``tolerance`` either way differs; "time": other machines, so only the ratio says something; "none": no
+        judgement.
     tolerance
         See ``compare``.
+    counted
+        Whether its squares are part of the summary.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Measure:
     decimals: int = 2
     compare: Literal["error", "same", "time", "none"] = "none"
     tolerance: float = 0.0
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,34 +62,35 @@ class Kind:
 
 OURS = clustering.OURS
 
-ERROR = Measure("error", "clustering error", decimals=3, compare="error", tolerance=0.03)
+ERROR = Measure("error", "clustering error", decimals=3, compare="error", tolerance=0.03, counted=True)
+STUDY = replace(ERROR, counted=False)
 RANK = Measure("rank", "rank of the compressed low-rank matrix", decimals=0, compare="same", tolerance=1)
 SECONDS = Measure("seconds", "seconds", decimals=2, compare="time")
-ITERATIONS = Measure("iterations", "iterations", decimals=0, compare="time")
+ITERATIONS = Measure("iterations", "iterations", decimals=0)
 SLOPE = Measure("slope", "exponent of the number of samples", decimals=2, compare="error", tolerance=0.5)
 LARGEST = Measure("seconds_at_largest", "seconds for the most samples", decimals=2)
 F1 = Measure("f1", "best F1 of the foreground", decimals=3)
 AFTER_GRAPHS = Measure("seconds", "seconds after the graphs", decimals=1, compare="time")
 GRAPHS = Measure("graph_seconds", "seconds of the graphs", decimals=1)
 DECODING = Measure("seconds", "seconds of decoding", decimals=2)
-STEPS = Measure("iterations", "iterations", decimals=0)
 CIRCLE_ERROR = Measure("error", "relative error against the clean circle", decimals=3)
 
 
-def _elsewhere(content: Mapping[str, Any]) -> Measured:
+def _nothing_to_run(content: Mapping[str, Any]) -> Measured:
     raise ValueError("there is nothing to run.")
 
 
 KINDS: dict[str, Kind] = {
     "clustering": Kind(clustering.expand, clustering.run, (ERROR,)),
     "downsampling": Kind(clustering.expand_downsampling, clustering.run, (ERROR,)),
-    "readings": Kind(clustering.expand_readings, clustering.run, (ERROR,)),
-    "rank": Kind(clustering.expand, clustering.run, (RANK, ERROR)),
+    "readings": Kind(clustering.expand_readings, clustering.run, (STUDY,)),
+    "starts": Kind(clustering.expand_starts, clustering.run, (STUDY,)),
+    "rank": Kind(clustering.expand, clustering.run, (RANK, STUDY)),
     "times": Kind(timing.expand, timing.run, (SECONDS, ITERATIONS)),
     "complexity": Kind(growth.expand, growth.run, (SLOPE, LARGEST)),
-    "video": Kind(video.expand, video.run, (F1, AFTER_GRAPHS, GRAPHS, STEPS)),
+    "video": Kind(video.expand, video.run, (F1, AFTER_GRAPHS, GRAPHS, ITERATIONS)),
     "decoders": Kind(video.expand, video.run, (F1, DECODING)),
     "video-downsampling": Kind(video.expand, video.run, (F1, AFTER_GRAPHS)),
     "circle": Kind(circle.expand, circle.run, (CIRCLE_ERROR,)),
-    "pointer": Kind(lambda experiment: (), _elsewhere, ()),  # its notes say where to look
+    "pointer": Kind(lambda experiment: (), _nothing_to_run, ()),  # what is not part of the package; its notes say so
 }

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from .cells import Cell, Outcome
-from .kinds import ERROR, KINDS, OURS, Measure
+from .kinds import KINDS, OURS, Measure
 from .spec import Experiment
 
 Verdict = Literal["better", "near", "worse", "differs", ""]
@@ -31,6 +31,8 @@ class Square:
         Why there is no value, or what it means.
     verdict
         How ours compares; "" where it cannot be said.
+    without_luck
+        The same for the median over the starts of k-means in the place of the best of them.
     cells
         The cells behind it.
     """
@@ -40,6 +42,7 @@ class Square:
     paper: float | None
     note: str
     verdict: Verdict
+    without_luck: Verdict
     cells: tuple[Cell, ...]
 
     @property
@@ -99,13 +102,18 @@ def _square(measure: Measure, cells: Sequence[Cell], outcomes: Outcomes) -> Squa
     first = [cell for cell in cells if cell.protocol != "default"]
     second = [cell for cell in cells if cell.protocol == "default"]
     paper = next((cell.paper[measure.name] for cell in first if measure.name in cell.paper), None)
-    ours = _values(measure, first, outcomes)
-    verdict = verdict_of(measure, float(np.mean(ours)), paper) if ours and paper is not None else ""
-    return Square(ours, _values(measure, second, outcomes), paper, _note(cells, outcomes), verdict, tuple(cells))
+    ours, medians = (_values(name, first, outcomes) for name in (measure.name, "least_median"))
+    verdict, without_luck = (_verdict_of_mean(measure, values, paper) for values in (ours, medians))
+    default, note = _values(measure.name, second, outcomes), _note(cells, outcomes)
+    return Square(ours, default, paper, note, verdict, without_luck, tuple(cells))
 
 
-def _values(measure: Measure, cells: Sequence[Cell], outcomes: Outcomes) -> tuple[float, ...]:
-    found = (outcomes.get(cell.key, NOT_RUN).values.get(measure.name) for cell in cells)
+def _verdict_of_mean(measure: Measure, values: Sequence[float], paper: float | None) -> Verdict:
+    return verdict_of(measure, float(np.mean(values)), paper) if values and paper is not None else ""
+
+
+def _values(name: str, cells: Sequence[Cell], outcomes: Outcomes) -> tuple[float, ...]:
+    found = (outcomes.get(cell.key, NOT_RUN).values.get(name) for cell in cells)
     return tuple(float(value) for value in found if value is not None)
 
 
@@ -151,14 +159,30 @@ class Tally:
         return f"{self.reached} of {self.measured} measured{share}; {self.wanted} in the paper"
 
 
-def tally(panel: Panel, *, ours_only: bool = False) -> Tally:
-    """Count the squares of a table of clustering errors; ``ours_only`` for FRPCAG and CPCA."""
-    if panel.measure is not ERROR:
+def tally(panel: Panel, *, ours_only: bool = False, without_luck: bool = False) -> Tally:
+    """Count the squares of a table, if its measure is one that counts.
+
+    Parameters
+    ----------
+    panel
+        The table.
+    ours_only
+        Rows of FRPCAG and CPCA only, the paper's own methods.
+    without_luck
+        Judge by the median over the starts of k-means, not by the best.
+    """
+    if not panel.measure.counted:
         return Tally(0, 0, 0)
     squares = [
         square
         for square in panel.squares.values()
-        if square.paper is not None and (not ours_only or square.cells[0].content.get("method") in OURS)
+        if square.paper is not None and (not ours_only or is_own(square.cells[0]))
     ]
     measured = [square for square in squares if square.ours]
-    return Tally(len(measured), sum(square.verdict in ("near", "better") for square in measured), len(squares))
+    verdicts = [square.without_luck if without_luck else square.verdict for square in measured]
+    return Tally(len(measured), sum(verdict in ("near", "better") for verdict in verdicts), len(squares))
+
+
+def is_own(cell: Cell) -> bool:
+    """Whether a cell is of FRPCAG or CPCA itself: with a term of weight 0 it is another method."""
+    return cell.content.get("method") in OURS and 0 not in cell.content.get("with", {}).values()

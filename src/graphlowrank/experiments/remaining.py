@@ -26,15 +26,15 @@ class Remaining:
 
     def __init__(self, cells: Sequence[Cell], jobs: int) -> None:
         self.count = 0
-        self._jobs = jobs
-        self._waiting = Counter(_levels(cell) for cell in cells)
+        self._jobs = max(jobs, 1)
+        self._waiting = Counter((_levels(cell), cell.alone) for cell in cells)
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
 
     def done(self, cell: Cell, seconds: float) -> None:
         """Take a cell off the list."""
         self.count += 1
         levels = _levels(cell)
-        self._waiting[levels] -= 1
+        self._waiting[levels, cell.alone] -= 1
         for level in levels:
             self._seconds[level].append(seconds)
 
@@ -43,10 +43,10 @@ class Remaining:
         if not self._seconds:
             return None
         total = 0.0
-        for levels, n in self._waiting.items():
+        for (levels, alone), n in self._waiting.items():
             known = next(self._seconds[level] for level in levels if level in self._seconds)
-            total += n * sum(known) / len(known)
-        return total / self._jobs
+            total += n * sum(known) / len(known) / (1 if alone else self._jobs)
+        return total
 
     def text(self) -> str:
         """For people."""

@@ -7,38 +7,45 @@ import os
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import chain
+from threading import Thread
 from typing import Any
 
 from .._threads import available_cores, limit_threads
 from ..bench.cells import thread_environment, without_folders
-from .cells import Cell, Outcome
+from .cells import Cell, Outcome, Status
 from .kinds import KINDS
 from .store import Store
 
 Done = Callable[[Cell, Outcome], None]
+Group = Sequence[Cell]  # of equal content
 
 
 def measure(content: Mapping[str, Any], threads: int | None = None) -> Outcome:
     """Run one cell here; whatever befalls it becomes an outcome."""
     begin = time.perf_counter()
+
+    def ended(status: Status, reason: str = "", values: Any = None, pictures: Any = None) -> Outcome:
+        return Outcome(status, without_folders(reason), values or {}, pictures or {}, time.perf_counter() - begin)
+
     try:
         with warnings.catch_warnings(), limit_threads(threads):
             warnings.simplefilter("ignore")  # a corner of a grid may not converge; its error speaks for itself
-            values, pictures = KINDS[content["kind"]].run(content)
+            return ended("done", "", *KINDS[content["kind"]].run(content))
     except ImportError as error:
-        return Outcome("missing", f"needs {error.name or error}")
+        return ended("missing", f"needs {error.name or error}")
     except FileNotFoundError as error:  # a data set
-        return Outcome("missing", without_folders(str(error)))
+        return ended("missing", str(error))
     except Exception as error:  # it belongs in the table
-        return Outcome("failed", without_folders(f"{type(error).__name__}: {error}"))
-    return Outcome("done", "", values, pictures, time.perf_counter() - begin)
+        return ended("failed", f"{type(error).__name__}: {error}")
 
 
-def run_cells(cells: Sequence[Cell], store: Store, *, jobs: int = 1, done: Done = lambda cell, outcome: None) -> None:
+def run_cells(cells: Sequence[Cell], store: Store, *, jobs: int = 0, done: Done = lambda cell, outcome: None) -> None:
     """Measure the cells and store each as it ends.
 
     Parameters
@@ -48,7 +55,7 @@ def run_cells(cells: Sequence[Cell], store: Store, *, jobs: int = 1, done: Done 
     store
         Where outcomes go.
     jobs
-        How many at a time, each in a process of its own with its share of the cores.
+        How many at a time, each in a process of its own with its share of the cores; 0 for this process.
     done
         Is told each outcome.
     """
@@ -57,51 +64,74 @@ def run_cells(cells: Sequence[Cell], store: Store, *, jobs: int = 1, done: Done 
         groups.setdefault(cell.key, []).append(cell)
     beside = [same for same in groups.values() if not any(cell.alone for cell in same)]
     alone = [same for same in groups.values() if any(cell.alone for cell in same)]
-    several = _in_processes(beside, jobs) if jobs > 1 else _one_by_one(beside)
-    for same, outcome in chain(several, _one_by_one(alone)):
+    outcomes: Iterable[tuple[Group, Outcome]]
+    if jobs == 0:
+        outcomes = ((same, measure(same[0].content)) for same in (*beside, *alone))
+    else:
+        outcomes = chain(_in_processes(beside, jobs), _in_processes(alone, 1))
+    for same, outcome in outcomes:
         if outcome.done:
             store.put(same[0], outcome)
         for cell in same:
             done(cell, outcome)
 
 
-Group = Sequence[Cell]
-
-
-def _one_by_one(groups: Sequence[Group]) -> Iterator[tuple[Group, Outcome]]:
-    for same in groups:
-        yield same, measure(same[0].content)
-
-
 def _in_processes(groups: Sequence[Group], jobs: int) -> Iterator[tuple[Group, Outcome]]:
-    """Outcomes as they come; leaving early, by Ctrl-C or otherwise, stops the processes at once."""
+    """Outcomes as they come.
+
+    A process that is killed, for want of memory for instance, takes those beside it along. They are run again one by
+    one, and only one that is killed again has failed.
+    """
+    waiting = deque(groups)
+    while waiting:
+        suspects = yield from _until_broken(waiting, jobs)
+        for suspect in suspects:
+            again = yield from _until_broken(deque([suspect]), 1)
+            if again:
+                yield suspect, Outcome("failed", "its process was killed, for want of memory perhaps")
+
+
+def _until_broken(waiting: deque[Group], jobs: int) -> Generator[tuple[Group, Outcome], None, list[Group]]:
+    """Outcomes of the groups, taken from ``waiting``; returns those that were in flight when a process was killed.
+
+    Leaving early, by Ctrl-C or otherwise, stops the processes at once.
+    """
     threads = max(1, available_cores() // jobs)
     with _environment(thread_environment(threads)):
         # Fresh processes, not forks: threads of OpenMP do not survive a fork.
-        pool = ProcessPoolExecutor(
-            jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
-        )
+        spawn = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_leave_interrupts_to_the_parent)
         try:
-            waiting: dict[Future[Outcome], Group] = {
-                pool.submit(measure, same[0].content, threads): same for same in groups
-            }
-            while waiting:
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    yield waiting.pop(future), _outcome(future)
+            flying: dict[Future[Outcome], Group] = {}
+            while waiting or flying:
+                while waiting and len(flying) < jobs:
+                    group = waiting.popleft()
+                    try:
+                        flying[pool.submit(measure, group[0].content, threads)] = group
+                    except BrokenProcessPool:
+                        return [*flying.values(), group]
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        return list(flying.values())
+                    yield flying.pop(future), future.result()
+            return []
         finally:
             for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
-    error = future.exception()
-    return future.result() if error is None else Outcome("failed", f"the process ended: {error}")
-
-
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal; only the first one is to act on it."""
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; only the first one is to act on it. Nobody outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ A file of this kind says::
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,14 +28,13 @@ from sklearn.exceptions import ConvergenceWarning
 from .._backend import Array
 from .._threads import limit_threads
 from ..bench.record import GRAPH_STAGES, stopwatch
-from ..estimators import CompressiveClustering, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs
+from ..estimators import CompressiveClustering, FastRobustPCAOnGraphs
 from ..graphs import Graph
 from ..methods import METHODS
-from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
-from ..settings import AUTO_GAMMAS, Settings
-from ..standardise import deviation_unit, prepare
+from ..standardise import prepare
 from .cells import Cell, Measured
 from .data import between_features, between_samples, data_set
+from .robust import OutOfTimeError, iterations, solve_robust
 from .spec import Experiment
 
 WARM_UP_ITERATIONS = 2  # on all of the data: on fewer samples other loops would be compiled
@@ -147,58 +145,22 @@ def _fitted(model: Any, task: Task, clocked: tuple[str, ...] | None = None) -> V
     model.fit(task.X)
     stages = {name: spent for name, spent in model.stage_seconds_.items() if name not in GRAPH_STAGES}
     seconds = sum(spent for name, spent in stages.items() if clocked is None or name in clocked)
-    values = {"seconds": seconds, "iterations": model.n_iter_, "stages": stages}
-    return values | _note(bool(model.converged_), model.n_iter_)
+    return {"seconds": seconds, "stages": stages, **iterations(model.n_iter_, converged=model.converged_)}
 
 
-def _rpca(task: Task) -> Values:
-    defaults = RobustPCA()
-    return _solved(
-        lambda **options: solve_rpca(task.X, tol=defaults.tol, **options),
-        task.content["limit_seconds"],
-        defaults.max_iter,
-    )
+def _robust(*, with_graph: bool) -> Callable[[Task], Values]:
+    def measure(task: Task) -> Values:
+        graph = between_samples(task.X, task.content["seed"]) if with_graph else None
+        limit = task.content["limit_seconds"]
+        solve_robust(task.X, graph, float("inf"), max_iter=WARM_UP_ITERATIONS)
+        try:
+            with stopwatch() as seconds:
+                found = solve_robust(task.X, graph, limit)
+        except OutOfTimeError as stop:
+            return {"seconds": None, "note": str(stop)}
+        return {"seconds": seconds[0], **iterations(found.n_iter, converged=found.converged)}
 
-
-def _rpcag(task: Task) -> Values:
-    """With the default gamma, in the units of the estimator."""
-    defaults = RobustPCAOnGraphs()
-    kind = Settings(laplacian=defaults.laplacian).laplacian_kind("combinatorial")
-    gamma = AUTO_GAMMAS[kind][0] / (deviation_unit(task.X) or 1.0)
-    laplacian = between_samples(task.X, task.content["seed"]).unit_laplacian(kind)
-    return _solved(
-        lambda **options: solve_rpcag(task.X, laplacian, gamma=gamma, tol=defaults.tol, **options),
-        task.content["limit_seconds"],
-        defaults.max_iter,
-    )
-
-
-class _OverTimeError(Exception):
-    """Ends a solver from within."""
-
-
-def _solved(solve: Callable[..., LowRankPlusSparse], limit: float, max_iter: int) -> Values:
-    """Seconds and iterations of a solver, which is stopped at the first iteration that ends past the limit."""
-    solve(max_iter=WARM_UP_ITERATIONS)
-    made = 0
-    begin = time.perf_counter()
-
-    def count(iteration: int, residual: float) -> None:
-        nonlocal made
-        made = iteration
-        if time.perf_counter() - begin > limit:
-            raise _OverTimeError
-
-    try:
-        found = solve(max_iter=max_iter, callback=count)
-    except _OverTimeError:
-        return {"seconds": None, "iterations": made, "note": f"did not finish in {limit:g} s"}
-    seconds = time.perf_counter() - begin
-    return {"seconds": seconds, "iterations": found.n_iter, **_note(found.converged, found.n_iter)}
-
-
-def _note(converged: bool, n_iter: int) -> Values:  # noqa: FBT001
-    return {} if converged else {"note": f"not converged after {n_iter} iterations"}
+    return measure
 
 
 PARTS = {
@@ -206,6 +168,6 @@ PARTS = {
     "sample_graph": Part("sample graph", _timed_graph(between_samples)),
     "frpcag": Part("FRPCAG", _frpcag),
     "cpca": Part("CPCA", _cpca, ("downsampling",)),
-    "rpcag": Part("RPCAG", _rpcag, ("limit_seconds",)),
-    "rpca": Part("RPCA", _rpca, ("limit_seconds",)),
+    "rpcag": Part("RPCAG", _robust(with_graph=True), ("limit_seconds",)),
+    "rpca": Part("RPCA", _robust(with_graph=False), ("limit_seconds",)),
 }

@@ -22,7 +22,6 @@ A file of these kinds says::
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -36,19 +35,15 @@ from ..bench.record import GRAPH_STAGES, stopwatch
 from ..datasets import load_video
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..graphs import Graph
-from ..graphs.laplacian import LaplacianKind
 from ..metrics import best_f1
-from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
-from ..settings import AUTO_GAMMAS, Settings
-from ..solvers.fista import Callback
-from ..standardise import deviation_unit
+from ..settings import Settings
 from ..two_graphs import feature_side, sample_side
-from .cells import Cell, Measured
+from .cells import Cell, Measured, as_given
+from .robust import OutOfTimeError, iterations, solve_robust
 from .spec import Experiment
 
 TIMED = ("after graphs", "decoding")
 LIMITED = ("rpca", "rpcag")  # those that may take hours
-LAPLACIAN: LaplacianKind = "combinatorial"  # Laplacian of every graph here, as the estimators choose to recover
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +85,6 @@ class Separated:
     background: Array
     seconds: float
     values: dict[str, Any] = field(default_factory=dict)
-
-
-class OutOfTimeError(Exception):
-    """A solver was given up; carries its iterations."""
-
-    def __init__(self, n_iter: int) -> None:
-        super().__init__(n_iter)
-        self.n_iter = n_iter
 
 
 def expand(experiment: Experiment) -> Iterator[Cell]:
@@ -154,9 +141,7 @@ def run(content: Mapping[str, Any]) -> Measured:
     try:
         found = METHODS[content["method"]](scene, content)
     except OutOfTimeError as stop:
-        limit = content["limit_seconds"]
-        note = f"did not finish in {limit:g} s"
-        return values | {"seconds": None, "did_not_finish": limit, "note": note, "iterations": stop.n_iter}, pictures
+        return values | {"seconds": None, "note": str(stop)}, pictures
     values |= {"seconds": found.seconds, **found.values}
     if content["timed"] == "decoding":
         values["seconds"] = found.values["stages"]["decoding"]
@@ -208,7 +193,7 @@ def _graphs(video: str, every: int, masks: int, seed: int) -> Graphs:
 
 
 def _load_compiled_code(X: Array, graphs: Graphs, seed: int) -> None:
-    """Two iterations of everything: on a new machine the first call compiles for seconds, which is no system's time."""
+    """Two iterations of ours: on a new machine the first call compiles for seconds, which is no system's time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of course it does not converge
         CompressivePCA(1, downsampling=(10, 4), max_iter=2, random_state=seed, **_given(graphs)).fit(X)
@@ -231,41 +216,20 @@ def _median(scene: Scene, content: Mapping[str, Any]) -> Separated:
 
 def _rpca(scene: Scene, content: Mapping[str, Any]) -> Separated:
     """Robust PCA."""
-    with stopwatch() as seconds:
-        found = solve_rpca(scene.X, callback=_within(content["limit_seconds"]), **content["with"])
-    return _split(found, scene, seconds[0], {})
+    return _robust(scene, None, content, {})
 
 
 def _rpcag(scene: Scene, content: Mapping[str, Any]) -> Separated:
-    """Robust PCA on the graph of the frames, in the units of RobustPCAOnGraphs, which has no limit of time."""
-    graphs, options = _graphs_of(content), dict(content["with"])
+    """Robust PCA on the graph of the frames."""
+    graphs = _graphs_of(content)
+    return _robust(scene, graphs.samples, content, {"graph_seconds": graphs.sample_seconds})
+
+
+def _robust(scene: Scene, graph: Graph | None, content: Mapping[str, Any], values: dict[str, Any]) -> Separated:
     with stopwatch() as seconds:
-        gamma = options.pop("gamma", AUTO_GAMMAS[LAPLACIAN][0]) / (deviation_unit(scene.X) or 1.0)
-        laplacian = graphs.samples.unit_laplacian(LAPLACIAN)
-        limit = _within(content["limit_seconds"])
-        found = solve_rpcag(scene.X, laplacian, gamma=gamma, callback=limit, **options)
-    return _split(found, scene, seconds[0], {"graph_seconds": graphs.sample_seconds})
-
-
-def _split(found: LowRankPlusSparse, scene: Scene, seconds: float, values: dict[str, Any]) -> Separated:
-    values |= {"rank": int(found.rank)} | _iterated(found.n_iter, converged=found.converged)
-    return Separated(found.low_rank[scene.scored], seconds, values)
-
-
-def _iterated(n_iter: int, *, converged: bool) -> dict[str, Any]:
-    note = {} if converged else {"note": f"not converged after {n_iter} iterations"}
-    return {"iterations": int(n_iter), "converged": bool(converged)} | note
-
-
-def _within(limit: float) -> Callback:
-    """Give up after so many seconds."""
-    begin = time.perf_counter()
-
-    def check(n_iter: int, residual: float) -> None:
-        if time.perf_counter() - begin > limit:
-            raise OutOfTimeError(n_iter)
-
-    return check
+        found = solve_robust(scene.X, graph, content["limit_seconds"], **content["with"])
+    values |= {"rank": int(found.rank), **iterations(found.n_iter, converged=found.converged)}
+    return Separated(found.low_rank[scene.scored], seconds[0], values)
 
 
 def _frpcag(scene: Scene, content: Mapping[str, Any]) -> Separated:
@@ -277,9 +241,8 @@ def _frpcag(scene: Scene, content: Mapping[str, Any]) -> Separated:
 
 def _cpca(scene: Scene, content: Mapping[str, Any]) -> Separated:
     """Ours; the whole background is decoded, since the others give it whole."""
-    graphs, options = _graphs_of(content), dict(content["with"])
-    options["downsampling"] = tuple(options["downsampling"])
-    model = CompressivePCA(random_state=content["seed"], **_given(graphs), **options).fit(scene.X)
+    graphs = _graphs_of(content)
+    model = CompressivePCA(random_state=content["seed"], **_given(graphs), **as_given(content["with"])).fit(scene.X)
     with stopwatch() as seconds:
         background = model.low_rank_.to_array()
     values = _fitted(model, graphs) | {
@@ -299,7 +262,7 @@ def _fitted(model: Any, graphs: Graphs) -> dict[str, Any]:
     return {
         "graph_seconds": graphs.sample_seconds + graphs.feature_seconds,
         "stages": {name: float(seconds) for name, seconds in model.stage_seconds_.items()},
-        **_iterated(model.n_iter_, converged=model.converged_),
+        **iterations(model.n_iter_, converged=model.converged_),
     }
 
 

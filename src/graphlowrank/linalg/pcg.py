@@ -52,7 +52,7 @@ def block_pcg(
         Iterations allowed.
     """
     options: dict[str, Any] = {"diagonal": diagonal, "precondition": precondition, "tol": tol, "max_iter": max_iter}
-    if (unit := _unit(B)) is not None:
+    if (unit := _unit(B, X0)) is not None:
         found = block_pcg(A, B / unit, X0=None if X0 is None else X0 / unit, **options)
         return Solution(found.X * unit, found.n_iter, found.converged, found.residual)
     if precondition is None and _worth_compiling(A, B):
@@ -82,20 +82,23 @@ def block_pcg(
     return Solution(X, n_iter, not bool(xp.any(active)), _relative(_column_largest(scaled), scale))
 
 
-def _unit(B: Array) -> Array | None:
+def _unit(B: Array, X0: Array | None) -> Array | None:
     """Power of two for each column whose squares would leave the range of numbers, 1 for the others; None if all fit.
 
     A constant feature, centred in single precision, is a column of about 1e-18: its residuals square to nothing.
     """
     xp = namespace(B)
     largest = _column_largest(B)
+    if X0 is not None:  # which must not leave the range either
+        largest = xp.maximum(largest, _column_largest(X0))
     limits = xp.finfo(B.dtype)
     far = (largest > 0) & ((largest < float(limits.smallest_normal) ** 0.25) | (largest > float(limits.max) ** 0.25))
     far = far & xp.isfinite(largest)
     if not bool(xp.any(far)):
         return None
     one = xp.ones_like(largest)
-    return xp.where(far, 2.0 ** xp.floor(xp.log2(xp.where(far, largest, one))), one)
+    # A quarter of it: the logarithm of the largest number there is may be rounded up.
+    return xp.where(far, 2.0 ** (xp.floor(xp.log2(xp.where(far, largest, one))) - 2), one)
 
 
 def _worth_compiling(A: Any, B: Array) -> bool:
