@@ -102,6 +102,13 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path, toy):
     assert ran == []
 
 
+def test_a_part_of_the_cells_can_be_run(tmp_path, toy):
+    _, ran = toy
+    assert reproduce(tmp_path, "--only", "row 1", "--only", "column 0").exit_code == 0
+    assert ran == [0, 1, 3, 5]
+    assert (tmp_path / "results.csv").read_text(encoding="utf-8").count("not run") == 2 * 2  # status and note
+
+
 def test_a_table_named_twice_is_run_once(tmp_path, toy):
     _, ran = toy
     assert reproduce(tmp_path, "circle").exit_code == 0

@@ -116,6 +116,9 @@ def reproduce_command(
     output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
         "reproduction"
     ),
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run only cells with this in their name, such as 'CPCA'; may be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes that run cells; 0 for this one.")] = 1,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
@@ -141,7 +144,7 @@ def reproduce_command(
             raise ModuleNotFoundError(f"the report needs {' and '.join(missing)}", name=missing[0])
         try:
             with _progress() as say:
-                run_reproduction(todo, output, command, jobs, say)
+                run_reproduction(todo, output, command, say, jobs=jobs, only=only or [])
         except KeyboardInterrupt:
             rest = len(todo.not_done())
             typer.echo(f"interrupted with {rest} of {len(todo.cells)} cells to go; run it again to go on", err=True)

@@ -62,7 +62,9 @@ def print_experiments() -> None:
         typer.echo(f"{name.ljust(width)}  {experiment.place}: {experiment.title} ({n_cells} cells)")
 
 
-def run_reproduction(todo: Reproduction, folder: Path, command: str, jobs: int, say: Say) -> None:
+def run_reproduction(
+    todo: Reproduction, folder: Path, command: str, say: Say, *, jobs: int, only: Sequence[str] = ()
+) -> None:
     """Run what is not stored yet and write the results, also of a run that is interrupted or asked to end."""
     signal.signal(signal.SIGTERM, _as_interrupt)
     for name in FILES:  # before hours of work, not after
@@ -71,9 +73,9 @@ def run_reproduction(todo: Reproduction, folder: Path, command: str, jobs: int, 
     for cell in todo.cells:
         if (stored := store.get(cell)) is not None:
             todo.outcomes[cell.key] = stored
-    waiting = todo.not_done()
+    waiting = [cell for cell in todo.not_done() if not only or any(text in cell.name for text in only)]
     remaining = Remaining(waiting, jobs)
-    say(f"{len(todo.cells)} cells, {len(todo.cells) - len(waiting)} of them stored")
+    say(f"{len(todo.cells)} cells, {len(todo.cells) - len(todo.not_done())} of them stored, {len(waiting)} to run")
 
     def done(cell: Cell, outcome: Outcome) -> None:
         todo.outcomes[cell.key] = outcome
