@@ -16,6 +16,7 @@ import numpy as np
 
 from .._backend import Array
 from ..bench.tables import slope, slope_text
+from ..report.figures import as_png, draw_in_ink
 from ..report.page import DARK_INK, LIGHT_INK
 from .cells import Cell
 from .clustering import TITLES
@@ -309,7 +310,7 @@ def _draw_lines(
         axes.set_xticks(sorted({x for line in lines for x in line.x}))
         axes.set_ylim(limits)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    return _png(figure)
+    return as_png(figure, dpi=DPI)
 
 
 def _draw_boxes(squares: Mapping[str, Square], ylabel: str, *, ink: str) -> bytes:
@@ -324,7 +325,7 @@ def _draw_boxes(squares: Mapping[str, Square], ylabel: str, *, ink: str) -> byte
     labels = [fill(column.replace(" %", "\u00a0%"), 10) for column in squares]
     axes.set_xticks(range(len(squares)), labels=labels, parse_math=False)
     axes.set(ylabel=ylabel, xlim=(-0.6, len(squares) - 0.4))
-    return _png(figure)
+    return as_png(figure, dpi=DPI)
 
 
 def _box(axes: Any, values: Sequence[float], place: float, colour: str) -> None:
@@ -351,7 +352,7 @@ def _draw_points(points: Array, truth: Array, middle: Array, half: float, *, ink
     axes.grid(visible=False)
     axes.set_box_aspect((1, 1, 1), zoom=1.05)
     axes.tick_params(colors=ink)
-    return _png(figure)
+    return as_png(figure, dpi=DPI)
 
 
 def _axes(size: Size, ink: str) -> tuple[Any, Any]:
@@ -359,22 +360,8 @@ def _axes(size: Size, ink: str) -> tuple[Any, Any]:
 
     figure = Canvas(figsize=size, layout="constrained")
     axes = figure.add_subplot(facecolor="none")
-    axes.tick_params(which="both", colors=ink, labelsize=9)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(ink)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set(color=ink, fontsize=9)
+    draw_in_ink(axes, ink)
     return figure, axes
-
-
-def _png(figure: Any) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, facecolor="none", metadata={"Software": None})
-    return buffer.getvalue()
 
 
 def _encoded(picture: Array) -> bytes:

@@ -40,7 +40,7 @@ def digits_picture(rows: Mapping[str, Array], *, ink: str = "#1c1f24", paper: st
         axes = figure.add_axes((names_share, bottom, 1 - names_share, 1 / len(rows)))
         axes.imshow(_strip(images), cmap="gray", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
         axes.set_axis_off()
-    return _png(figure, paper)
+    return as_png(figure, paper)
 
 
 def singular_values_picture(
@@ -73,8 +73,8 @@ def singular_values_picture(
     axes.set_yticks([0.02, 0.05, 0.1, 0.2, 0.5, 1], labels=["0.02", "0.05", "0.1", "0.2", "0.5", "1"])
     axes.minorticks_off()
     axes.legend(frameon=False, labelcolor=ink, fontsize=9, loc="lower left", ncols=2)
-    _in_ink(axes, ink)
-    return _png(figure, paper)
+    draw_in_ink(axes, ink)
+    return as_png(figure, paper)
 
 
 def _strip(images: Array) -> Array:
@@ -83,8 +83,9 @@ def _strip(images: Array) -> Array:
     return np.concatenate(list(padded), axis=1)
 
 
-def _in_ink(axes: Any, ink: str) -> None:
-    axes.tick_params(colors=ink, labelsize=9)
+def draw_in_ink(axes: Any, ink: str) -> None:
+    """Text, ticks and the two axes that are kept in one colour."""
+    axes.tick_params(which="both", colors=ink, labelsize=9)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(ink)
@@ -92,10 +93,11 @@ def _in_ink(axes: Any, ink: str) -> None:
         label.set(color=ink, fontsize=9)
 
 
-def _png(figure: Any, paper: str | None) -> bytes:
+def as_png(figure: Any, paper: str | None = None, dpi: int = DPI) -> bytes:
+    """Picture of a figure; ``paper`` is the colour of its background, None for transparent."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
     buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, facecolor=paper or "none", metadata={"Software": None})
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor=paper or "none", metadata={"Software": None})
     return buffer.getvalue()
