@@ -45,11 +45,11 @@ def test_seed_decides_and_data_are_left_alone(name, clouds):
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_graph])
-def test_a_graph_may_be_built_once_for_many_runs(name, clouds):
+def test_a_graph_may_be_built_once_for_many_runs(name, clouds, monkeypatch):
     X, y = clouds
     graph = sample_graph(name, X, random_state=0)
+    monkeypatch.delattr("graphlowrank.methods.clustering.knn_graph")  # nobody builds another one
     found = cluster(name, X, 5, graph=graph, random_state=0)
-    assert found.seconds["graph"] < 0.01
     assert clustering_error(y, found.labels) <= (0.25 if name == "gnmf" else 0.01)
 
 
