@@ -49,6 +49,8 @@ def summary_lines(panels: Sequence[Panel]) -> list[str]:
     ours = sum((tally(panel, ours_only=True) for panel in panels), nothing)
     median = sum((tally(panel, ours_only=True, without_luck=True) for panel in panels), nothing)
     every = sum((tally(panel) for panel in panels), nothing)
+    if not every.wanted:
+        return ["There are no clustering errors among these."]
     return [
         f"CPCA and FRPCAG: error within 0.03 of the paper's or better in {ours}.",
         f"The same by the median of ten starts of k-means instead of the best: {median.reached} of {median.measured}.",

@@ -33,6 +33,7 @@ import numpy as np
 from .._backend import Array
 from ..bench.record import GRAPH_STAGES, stopwatch
 from ..datasets import load_video
+from ..datasets.videos import VideoName
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..graphs import Graph
 from ..metrics import best_f1
@@ -158,7 +159,7 @@ def _picture(values: Array, scene: Scene) -> Array:
 
 
 @lru_cache(maxsize=1)  # cells of one scene follow one another
-def load_scene(video: str, every: int, masks: int) -> Scene:
+def load_scene(video: VideoName, every: int, masks: int) -> Scene:
     """Frames at a step, and at most so many with a mask, evenly chosen.
 
     Parameters
@@ -170,7 +171,7 @@ def load_scene(video: str, every: int, masks: int) -> Scene:
     masks
         Frames to score; all that have a mask if they are fewer.
     """
-    found = load_video(video)  # type: ignore[arg-type]
+    found = load_video(video)
     chosen = np.unique(np.linspace(0, len(found.masks) - 1, min(masks, len(found.masks))).round().astype(int))
     marked = np.asarray(found.mask_frames)[chosen]
     rows = np.union1d(np.arange(0, len(found.frames), every), marked)
@@ -179,7 +180,7 @@ def load_scene(video: str, every: int, masks: int) -> Scene:
 
 
 @lru_cache(maxsize=1)
-def _graphs(video: str, every: int, masks: int, seed: int) -> Graphs:
+def _graphs(video: VideoName, every: int, masks: int, seed: int) -> Graphs:
     """Graphs of a scene, built once for all systems, and timed."""
     X, settings, rng = load_scene(video, every, masks).X, Settings(), np.random.RandomState(seed)
     with stopwatch() as sample_seconds:
