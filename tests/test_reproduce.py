@@ -91,6 +91,7 @@ def test_missing_data_are_no_failure(tmp_path, toy):
     bad[0] = FileNotFoundError("usps/usps_9298.mat is not in the folder")
     found = reproduce(tmp_path)
     assert found.exit_code == 0
+    assert "cells without their data: 1, the first is circle · row 0" in found.output
     assert "usps_9298.mat" in (tmp_path / "results.md").read_text(encoding="utf-8")
 
 

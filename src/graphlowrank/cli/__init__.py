@@ -150,7 +150,9 @@ def reproduce_command(
             typer.echo(f"interrupted with {rest} of {len(todo.cells)} cells to go; run it again to go on", err=True)
             raise typer.Exit(INTERRUPTED) from None
     typer.echo(f"wrote results.csv, results.md and report.html to {output}", err=True)
-    if failed := todo.failed():
+    if unfed := todo.ended("missing"):
+        typer.echo(f"cells without their data: {len(unfed)}, the first is {unfed[0].name}", err=True)
+    if failed := todo.ended("failed"):
         typer.echo(f"failed cells: {len(failed)}, the first is {failed[0].name}", err=True)
         raise typer.Exit(1)
 

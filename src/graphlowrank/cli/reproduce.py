@@ -13,6 +13,7 @@ import typer
 from .._files import check_writable, write_atomically
 from ..bench.machine import describe_machine, machine_line
 from ..experiments import KINDS, Cell, Experiment, Outcome, experiment_names, read_experiment
+from ..experiments.cells import Status
 from ..experiments.page import render_page, sections_of
 from ..experiments.panels import NOT_RUN, panels
 from ..experiments.remaining import Remaining, duration
@@ -37,9 +38,9 @@ class Reproduction:
         """Cells that have no value yet."""
         return [cell for cell in self.cells if not self.outcomes.get(cell.key, NOT_RUN).done]
 
-    def failed(self) -> list[Cell]:
-        """Cells that ended in an error."""
-        return [cell for cell in self.cells if self.outcomes.get(cell.key, NOT_RUN).status == "failed"]
+    def ended(self, status: Status) -> list[Cell]:
+        """Cells that ended in a way, such as "failed", or "missing" for want of data."""
+        return [cell for cell in self.cells if self.outcomes.get(cell.key, NOT_RUN).status == status]
 
 
 def chosen_experiments(names: Sequence[str], *, quick: bool) -> Reproduction:
