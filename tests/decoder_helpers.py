@@ -5,6 +5,7 @@ import numpy as np
 from graphlowrank.decoders import Side
 from graphlowrank.graphs import lowest_eigenpairs
 from graphlowrank.sampling import draw
+from graphlowrank.standardise import StandardisedData
 from helpers import disjoint, random_graph
 
 
@@ -29,6 +30,11 @@ class Problem:
     @property
     def sides(self):
         return self.samples, self.features
+
+
+def as_data(X):
+    """The full data as decoders get it, in units of one."""
+    return StandardisedData(X, np.zeros(X.shape[1], dtype=X.dtype), 1.0)
 
 
 def unit(graph):

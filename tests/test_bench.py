@@ -384,7 +384,7 @@ def test_unwritable_place_is_noticed_before_the_work(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     result = run("bench", "growth", "-o", tmp_path / "file" / "below")
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1] == "choose another place with --output"
+    assert result.stderr.splitlines()[-1] == "choose another place for the output"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

@@ -194,7 +194,7 @@ def test_unwritable_place_is_named(tmp_path, monkeypatch):
     assert result.exit_code == 1
     cause, remedy = result.stderr.splitlines()
     assert cause.startswith(f"error: cannot write {tmp_path / 'file' / 'p.html'}: ")
-    assert remedy == "choose another place with --output"
+    assert remedy == "choose another place for the output"
 
 
 def test_terminal_gets_a_spinner(monkeypatch, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank import CompressiveClustering, CompressivePCA, pipeline
+from graphlowrank import CompressiveClustering, CompressivePCA, small_problem
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import Graph
@@ -105,8 +105,8 @@ def test_optimal_sampling_is_fair_to_a_rare_group():
 
 def test_weights_reach_the_loss(monkeypatch, corrupted):
     seen = {}
-    original = pipeline.solve_frpcag
-    monkeypatch.setattr(pipeline, "solve_frpcag", lambda *a, **kw: seen.update(kw) or original(*a, **kw))
+    original = small_problem.solve_frpcag
+    monkeypatch.setattr(small_problem, "solve_frpcag", lambda *a, **kw: seen.update(kw) or original(*a, **kw))
     model = fit(corrupted, sampling="optimal")
     assert_array_equal(seen["sample_weights"], model.sample_weights_)
     assert_array_equal(seen["feature_weights"], model.feature_weights_)

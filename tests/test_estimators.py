@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, pipeline, two_graphs
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, small_problem, two_graphs
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import clustering_error, recovery_error
@@ -233,7 +233,8 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
         "huber_delta": 0.9,
         "n_neighbors": 4, "sample_graph": Graph(knn_graph(np.arange(30.0)[:, None], 3).weights), "feature_graph": None,
         "neighbors": "exact", "laplacian": "normalized", "sampling": (np.arange(0, 30, 2), None), "reduction": "exact",
-        "decoder": "approximate", "decoder_options": {"gamma_samples": 0.5}, "tol": 0.017, "max_iter": 77, "n_jobs": 1,
+        "solver": "rpcag", "decoder": "approximate",
+        "decoder_options": {"gamma_samples": 0.5}, "tol": 0.017, "max_iter": 77, "n_jobs": 1,
     }  # fmt: skip
     known = set(inspect.signature(Estimator).parameters)
     given = {name: value for name, value in unusual.items() if name in known}
@@ -269,7 +270,7 @@ def test_settings_reach_the_functions_they_are_for(monkeypatch):
         monkeypatch.setattr(module, name, watched)
 
     for module, name in (
-        (two_graphs, "knn_graph"), (two_graphs, "choose"), (two_graphs, "reduce_graph"), (pipeline, "solve_frpcag")
+        (two_graphs, "knn_graph"), (two_graphs, "choose"), (two_graphs, "reduce_graph"), (small_problem, "solve_frpcag")
     ):  # fmt: skip
         watch(module, name)
     X = np.random.default_rng(0).standard_normal((60, 20))

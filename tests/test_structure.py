@@ -14,8 +14,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["experiments"], ["bench"], ["report"], ["methods"], ["estimators"], ["guarantees"],
-    ["pipeline"], ["two_graphs"],
+    ["cli", "__main__"], ["experiments"], ["bench"], ["video"], ["report"], ["methods"], ["estimators"], ["guarantees"],
+    ["pipeline"], ["small_problem", "two_graphs"],
     ["settings", "standardise"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],
     ["kernels"], ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],

@@ -45,9 +45,9 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for what comes bit by bit, as :func:`write_atomically` does: it is whole or not there."""
-    with _naming(path):
-        target = _target(path)
-        temporary = _temporary(target)
+    with naming(path):
+        target = target_of(path)
+        temporary = temporary_beside(target)
         try:
             with temporary.open("xb") as file:
                 yield file
@@ -61,14 +61,14 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise OSError now if :func:`write_atomically` could not write ``path`` later: before hours of work, not after."""
-    with _naming(path):
-        probe = _temporary(_target(path))
+    with naming(path):
+        probe = temporary_beside(target_of(path))
         probe.touch(exist_ok=False)
         probe.unlink()
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Say in an error of the system which file was meant."""
     try:
         yield
@@ -78,12 +78,14 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """Where a file will be, links followed; missing folders are made."""
     target = Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
-def _temporary(target: Path) -> Path:
+def temporary_beside(target: Path) -> Path:
+    """Name in the same folder, for what is not complete yet."""
     # Not mkstemp: its files are private to the user, and a report is to be readable as the umask says.
     return target.parent / f".{secrets.token_hex(8)}.part"

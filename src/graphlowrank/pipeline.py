@@ -1,6 +1,6 @@
 """The way of the data, in one page.
 
-    X -> graphs -> sampling -> reduction -> frpcag -> decoders -> low-rank X or labels
+    X -> graphs -> sampling -> reduction -> small problem -> decoders -> low-rank X or labels
 
 Samples are rows and features are columns of X. Nothing here writes to the caller's X, and only the sampled block of
 it is copied.
@@ -18,8 +18,8 @@ from ._progress import Progress
 from .decoders import DECODERS, Decoded, Labels, Side, decode_labels
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
-from .models import solve_frpcag
 from .settings import Settings
+from .small_problem import solve_small
 from .solution import Solution
 from .standardise import Block, StandardisedData, sampled_block
 from .two_graphs import feature_side, sample_side
@@ -45,7 +45,7 @@ def compress(
     rng: np.random.RandomState,
     progress: Progress,
 ) -> Compressed:
-    """Graphs, sampling, reduction and FRPCAG: everything up to the decoders; ``rank`` guides optimal sampling."""
+    """Everything up to the decoders: graphs, sampling, reduction, small problem; ``rank`` guides optimal sampling."""
     with progress.stage("sample graph"):
         between_samples = sample_side(X, settings, rng)
     with progress.stage("feature graph"):
@@ -62,24 +62,9 @@ def compress(
         small_samples = between_samples.reduced(rows.indices, settings, rng)
         small_features = between_features.reduced(columns.indices, settings, rng)
 
-    with progress.stage("frpcag") as update:
-        gamma_samples, gamma_features = settings.gammas(laplacian)
-        solution = solve_frpcag(
-            block.X,
-            small_samples and small_samples.unit_laplacian(laplacian),
-            small_features and small_features.unit_laplacian(laplacian),
-            gamma_samples=gamma_samples,
-            gamma_features=gamma_features,
-            loss=settings.loss,
-            huber_delta=settings.huber_delta,
-            sample_weights=rows.weights,
-            feature_weights=columns.weights,
-            X0=block.start(),
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
-            callback=update,
-        ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
+    with progress.stage(settings.solver) as update:
+        graphs, sides = (small_samples, small_features), (rows, columns)
+        solution = solve_small(block, graphs, sides, settings, laplacian, update)
     return Compressed(rows, columns, small_samples, block, solution)
 
 

@@ -7,7 +7,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,11 +18,15 @@ from .graphs.neighbours import Engine
 from .models.losses import LossName
 from .reduction import Reduction
 
+SideName = Literal["sample", "feature"]
+SolverName = Literal["frpcag", "rpca", "rpcag"]
+
 CHOICES = {
     "loss": ("l1", "l2", "huber"),
     "neighbors": ("auto", "exact", "approximate"),
     "laplacian": ("auto", "combinatorial", "normalized"),
     "reduction": ("auto", "exact", "random_walk", "rebuild"),
+    "solver": get_args(SolverName),
     "decoder": tuple(DECODERS),
 }
 
@@ -53,6 +57,7 @@ class Settings:
     laplacian: Any = "auto"
     sampling: Any = "uniform"
     reduction: Reduction = "auto"
+    solver: SolverName = "frpcag"
     decoder: str = "subspace"
     decoder_options: Any = None
     tol: float = 1e-3
@@ -86,6 +91,8 @@ class Settings:
                 "sampling must be 'uniform', 'optimal' or a pair (sample_indices, feature_indices); "
                 f"got {self.sampling!r}."
             )
+        if self.solver != "frpcag" and self.optimal_for(None):
+            raise ValueError(f"solver={self.solver!r} has no importance weights; use sampling='uniform' or 'frpcag'.")
         self._check_decoder_options()
         self._check_downsampling()
         resolve_n_jobs(self.n_jobs)
@@ -107,6 +114,16 @@ class Settings:
     def decoder_needs_data(self) -> bool:
         """Whether the decoder projects the full data."""
         return "data" in _keywords(self.decoder)
+
+    def needs_graph(self, side: SideName) -> bool:
+        """Whether the model, the draw or the decoder will look at the graph of a side."""
+        in_model = self.solver == "frpcag" or (self.solver == "rpcag" and side == "sample")
+        return in_model or self.optimal_for(None) is not None or self._spreads(side)
+
+    def _spreads(self, side: SideName) -> bool:
+        """Whether the decoder guesses nodes of a side from their neighbours; the others ask the data."""
+        asking = {"sample": ("robust", "approximate2"), "feature": ("robust", "approximate3")}
+        return self.decoder not in asking[side]
 
     def optimal_for(self, rank: int | None) -> int | None:
         """Smooth signals to draw for on each side; None for a uniform draw."""
@@ -134,20 +151,19 @@ class Settings:
         )
 
     def _auto_downsampling(self, n_samples: int, n_features: int) -> tuple[float, float]:
-        # Without a graph there is nothing to decode the left-out part with.
-        a = 1.0 if self.sample_graph is None else n_samples / AUTO_SAMPLES
-        b = 1.0 if self.feature_graph is None else n_features / AUTO_FEATURES
+        # Without a graph there is nothing to decode the left-out part with, unless the decoder asks the data.
+        a = 1.0 if self.sample_graph is None and self._spreads("sample") else n_samples / AUTO_SAMPLES
+        b = 1.0 if self.feature_graph is None and self._spreads("feature") else n_features / AUTO_FEATURES
         return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
 
     def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
         """Raise if a side is to be compressed but has no graph to be decoded on; warn if next to nothing is kept."""
         rows, columns = self.kept(n_samples, n_features)
-        # Projections of the data need the graph of one side only.
-        compressed = {
-            "sample": rows < n_samples and not (features and self.decoder == "approximate2"),
-            "feature": features and columns < n_features and self.decoder != "approximate3",
+        guessed: dict[SideName, bool] = {
+            "sample": rows < n_samples and (self._spreads("sample") or not features),
+            "feature": features and columns < n_features and self._spreads("feature"),
         }
-        for side, left_out in compressed.items():
+        for side, left_out in guessed.items():
             if left_out and getattr(self, f"{side}_graph") is None:
                 raise ValueError(
                     f"{side}_graph=None leaves no way to decode the {side}s that are left out; "

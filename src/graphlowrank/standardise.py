@@ -30,7 +30,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class StandardisedData:
-    """``(X - shift) / scale`` for products with thin matrices: no copy of X is made."""
+    """``(X - shift) / scale`` for products with thin matrices, and block by block: no copy of X is made."""
 
     X: Array
     shift: Array
@@ -38,6 +38,15 @@ class StandardisedData:
 
     # numpy must hand `array @ data` to us instead of looking for an array in here.
     __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self.X.shape[0], self.X.shape[1]
+
+    def block(self, rows: Array | slice, columns: Array | slice) -> Array:
+        """Entries of some rows and some columns, as a new array."""
+        return (self.X[rows][:, columns] - self.shift[columns]) / self.X.dtype.type(self.scale)
 
     def __matmul__(self, B: Array) -> Array:
         """``(X - shift) B / scale``."""

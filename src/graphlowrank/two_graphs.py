@@ -12,7 +12,7 @@ from .decoders import Side
 from .graphs import Graph, as_graph, knn_graph
 from .reduction import reduce_graph
 from .sampling import choose, draw
-from .settings import Settings
+from .settings import Settings, SideName
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
 
@@ -24,7 +24,7 @@ class SideGraph:
     Attributes
     ----------
     graph
-        The graph; None where the user wants none.
+        The graph; None where the user wants none or nothing looks at it.
     points
         (n_nodes, n_dimensions) what was compared.
     n_neighbors
@@ -50,7 +50,7 @@ class SideGraph:
 
 def sample_side(X: Array, settings: Settings, rng: np.random.RandomState) -> SideGraph:
     """Graph between the rows of ``X``."""
-    graph = _graph(X, settings.sample_graph, settings.n_neighbors, settings, rng, "sample_graph")
+    graph = _graph(X, "sample", settings.n_neighbors, settings, rng)
     return SideGraph(graph, X, settings.n_neighbors)
 
 
@@ -60,16 +60,20 @@ def feature_side(X: Array, settings: Settings, rng: np.random.RandomState) -> Si
     part = X if n_samples <= FEATURE_GRAPH_SAMPLES else X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=rng)]
     # Few features are no mistake of the user's, so their graph makes do with fewer neighbours.
     n_neighbors = min(settings.n_neighbors, n_features - 1)
-    graph = _graph(part.T, settings.feature_graph, n_neighbors, settings, rng, "feature_graph")
+    graph = _graph(part.T, "feature", n_neighbors, settings, rng)
     return SideGraph(graph, part.T, n_neighbors)
 
 
 def _graph(
-    points: Array, given: Any, n_neighbors: int, settings: Settings, rng: np.random.RandomState, name: str
+    points: Array, side: SideName, n_neighbors: int, settings: Settings, rng: np.random.RandomState
 ) -> Graph | None:
-    """Graph between the rows of ``points``: the user's, or nearest neighbours."""
+    """Graph between the rows of ``points``: the user's, or nearest neighbours where anything will look at them."""
+    name = f"{side}_graph"
+    given = getattr(settings, name)
     if given is None or n_neighbors == 0:
         return None
     if not isinstance(given, str):
         return as_graph(given, len(points), name=name)
+    if not settings.needs_graph(side):
+        return None
     return knn_graph(points, n_neighbors, neighbors=settings.neighbors, random_state=rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
+VIDEO_EXTRAS = ("av", "PIL")
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
 
 
@@ -157,6 +159,52 @@ def reproduce_command(
         raise typer.Exit(1)
 
 
+@app.command("video")
+def video_command(
+    *,
+    source: Annotated[Path, typer.Argument(metavar="INPUT", help="Video, folder of pictures, .npy or .npz file.")],
+    background: Annotated[Path | None, typer.Option("--background", "-b", help="Where to put the scene.")] = None,
+    foreground: Annotated[Path | None, typer.Option("--foreground", "-f", help="Where to put what moves.")] = None,
+    mask: Annotated[Path | None, typer.Option("--mask", "-m", help="Where to put the mask.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", "-r", dir_okay=False, help="HTML page to write.")] = None,
+    start: Annotated[int, typer.Option(min=0, help="First frame.")] = 0,
+    stop: Annotated[int | None, typer.Option(min=1, help="Frame to end before.")] = None,
+    step: Annotated[int, typer.Option(min=1, help="Take every so manieth frame.")] = 1,
+    scale: Annotated[float, typer.Option(help="Shrink frames by this factor, at most 1.")] = 1.0,
+    max_memory: Annotated[float, typer.Option(help="GB to work in; long videos go in chunks.")] = 1.5,
+    rank: Annotated[int | None, typer.Option(min=0, help="Ways in which the light changes; 4 if not given.")] = None,
+    solver: Annotated[str, typer.Option(help="rpca, rpcag or frpcag.")] = "rpca",
+    shadows: Annotated[bool, typer.Option(help="Do not take shadows for foreground.")] = True,
+    threshold: Annotated[float | None, typer.Option(help="Grey levels; from the noise if not given.")] = None,
+    smallest: Annotated[int | None, typer.Option(min=0, help="Pixels of the smallest object.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="All cores if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Split a video of a fixed camera into its background and what moves in front of it.
+
+    Outputs are named by their extension: mp4, mov, mkv, avi, webm and gif are videos, npy and npz are arrays, a name
+    without extension is a folder of PNG files.
+
+    Examples: graphlowrank video hall.mp4 -b empty.mp4 -f people.mp4 -r report.html; graphlowrank video frames/ -m
+    mask.npz --scale 0.5 --step 2
+    """
+    outputs = {"background": background, "foreground": foreground, "mask": mask}
+    asked = {name: path for name, path in outputs.items() if path is not None}
+    if not asked and report is None:
+        raise typer.BadParameter("nothing to write: give --background, --foreground, --mask or --report")
+    with _failing_briefly(debug=debug):
+        from .video import Request, run_video
+
+        options = {
+            "rank": rank, "solver": solver, "pixel_graph": "grid", "n_sampled": 100, "shadows": shadows,
+            "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
+        }  # fmt: skip
+        part = {"start": start, "stop": stop, "step": step, "scale": scale}
+        command = "graphlowrank " + shlex.join(sys.argv[1:])
+        run_video(Request(source, asked, report, part, options, threads, command), as_json=as_json)
+
+
 @contextmanager
 def _failing_briefly(*, debug: bool) -> Iterator[None]:
     """Turn an exception into one line of cause, one of remedy and an exit code."""
@@ -179,10 +227,14 @@ def _failing_briefly(*, debug: bool) -> Iterator[None]:
 def _remedy(error: Exception) -> str:
     from ..report.page import EXTRAS
 
+    if isinstance(error, ModuleNotFoundError) and error.name in VIDEO_EXTRAS:
+        return "pip install graphlowrank[video]"
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return "pip install graphlowrank[plots]"
+    if isinstance(error, FileNotFoundError):
+        return "check the name of the input"
     if isinstance(error, OSError):
-        return "choose another place with --output"
+        return "choose another place for the output"
     return "run it again with --debug to see where it failed"
 
 

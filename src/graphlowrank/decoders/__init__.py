@@ -8,6 +8,7 @@
     decode_subspace      the smoothest singular vectors through the compressed ones (Algorithm 2): the default
     decode_approximate2  feature vectors upsampled, the data projected on them
     decode_approximate3  sample vectors upsampled, the data projected on them
+    decode_robust        the data fitted on the compressed factors, gross errors ignored: no graph needed
     decode_labels        compressed low-rank matrix -> cluster labels (Algorithm 3)
     upsample             values on kept nodes -> the smoothest signal through them (Lemma 1)
     Side                 graph, kept nodes and importance weights of the samples or the features
@@ -24,6 +25,7 @@ from .low_rank_matrix import LowRankMatrix
 from .orthonormal import decode_orthonormal, fit_orthonormal
 from .penalty import fit_smooth
 from .projections import decode_approximate2, decode_approximate3
+from .robust import decode_robust
 from .side import Side
 from .subspace import decode_approximate, decode_subspace
 from .upsample import upsample
@@ -36,6 +38,7 @@ DECODERS: dict[str, Callable[..., Decoded]] = {
     "orthonormal": decode_orthonormal,
     "approximate2": decode_approximate2,
     "approximate3": decode_approximate3,
+    "robust": decode_robust,
 }
 
 __all__ = [
@@ -52,6 +55,7 @@ __all__ = [
     "decode_ideal",
     "decode_labels",
     "decode_orthonormal",
+    "decode_robust",
     "decode_subspace",
     "fit_bandlimited",
     "fit_orthonormal",

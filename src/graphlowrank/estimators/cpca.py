@@ -16,8 +16,8 @@ class CompressivePCA(LowRankTransformer):
     """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
 
     Graphs between samples and between features are built from the data; a part of the samples and features is drawn;
-    Fast Robust PCA on Graphs is solved on that small matrix with Kron-reduced graphs; its singular vectors are spread
-    over the full graphs.
+    Fast Robust PCA on Graphs, or another ``solver``, works on that small matrix with Kron-reduced graphs; its singular
+    vectors are spread over the full graphs.
 
     Parameters
     ----------
@@ -50,11 +50,16 @@ class CompressivePCA(LowRankTransformer):
     reduction
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (neighbours within the
         sample), or "auto" (exact up to 500 nodes, else walks).
+    solver
+        Model of the compressed matrix: "frpcag", on both graphs; "rpca", robust PCA without graphs; "rpcag", robust PCA
+        on the sample graph, weighted by ``gamma_samples``.
     decoder
         How the small matrix is spread: "subspace" upsamples its singular vectors (Algorithm 2); "approximate" smooths
         them too; "orthonormal" keeps them so; "alternate" solves one problem on both graphs, holding matrices of the
         size of the data; "ideal" computes eigenvectors of both graphs; "approximate2" and "approximate3" project the
-        data on the upsampled features or samples. See :mod:`graphlowrank.decoders`.
+        data on the upsampled features or samples; "robust" fits the left-out features and samples to the data itself,
+        ignoring gross errors, and needs no graph. See :mod:`graphlowrank.decoders`. Graphs that neither solver nor
+        decoder needs are not built.
     decoder_options
         Further parameters of the decoder by name, such as ``{"filter": 2}``; None for its defaults.
     tol, max_iter
@@ -112,6 +117,7 @@ class CompressivePCA(LowRankTransformer):
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
+        solver: str = "frpcag",
         decoder: str = "subspace",
         decoder_options: Any = None,
         tol: float = 1e-3,
@@ -133,6 +139,7 @@ class CompressivePCA(LowRankTransformer):
         self.laplacian = laplacian
         self.sampling = sampling
         self.reduction = reduction
+        self.solver = solver
         self.decoder = decoder
         self.decoder_options = decoder_options
         self.tol = tol

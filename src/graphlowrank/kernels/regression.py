@@ -1,0 +1,97 @@
+"""Huber regression of many rows on the same few regressors, a row at a time while it is in cache."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array
+from .compiling import compiled, in_precision_of
+
+TINY = 1e-6  # of each diagonal entry of the normal matrix, added to it: regressors that are alike share the score
+
+
+@compiled()
+def solve_in_place(A: Array, b: Array) -> None:
+    """``b = A^-1 b`` for a symmetric positive definite A, whose lower half becomes its Cholesky factor."""
+    k = len(b)
+    for i in range(k):
+        for j in range(i + 1):
+            total = A[i, j]
+            for m in range(j):
+                total -= A[i, m] * A[j, m]
+            A[i, j] = np.sqrt(total) if i == j else total / A[j, j]
+    for i in range(k):
+        for m in range(i):
+            b[i] -= A[i, m] * b[m]
+        b[i] /= A[i, i]
+    for i in range(k - 1, -1, -1):
+        for m in range(i + 1, k):
+            b[i] -= A[m, i] * b[m]
+        b[i] /= A[i, i]
+
+
+@compiled(fastmath=True)
+def weigh(y: Array, C: Array, scores: Array, importance: Array, corner: float, w: Array, wy: Array) -> None:
+    """``w = importance * corner / max(corner, |y - scores C|)`` and ``wy = w y``; infinite corner: importance alone."""
+    w[:] = y
+    for a in range(C.shape[0]):
+        score, regressor = in_precision_of(C, scores[a]), C[a]
+        for j in range(len(y)):
+            w[j] -= score * regressor[j]
+    least = in_precision_of(C, corner)
+    for j in range(len(y)):
+        w[j] = importance[j] * least / max(least, abs(w[j]))
+        wy[j] = w[j] * y[j]
+
+
+@compiled(fastmath=True)
+def dot(x: Array, y: Array) -> float:
+    """Inner product in the precision of the arrays."""
+    total = in_precision_of(x, 0.0)
+    for j in range(len(x)):
+        total += x[j] * y[j]
+    return total
+
+
+@compiled()
+def huber_rows(
+    start: int,
+    stop: int,
+    Y: Array,
+    C: Array,
+    pairs: Array,
+    importance: Array,
+    corner: float,
+    ridge: Array,
+    tol: float,
+    max_iter: int,
+    scores: Array,
+    n_iter: Array,
+) -> None:
+    """``scores[i] = argmin_s sum_j importance_j huber(Y_ij - s C_j) + sum_a ridge_a s_a^2 / 2``, start <= i < stop.
+
+    Iteratively reweighted least squares from ``scores[i]``. ``pairs`` are the products of rows of C, ``C[a] C[b]`` for
+    b <= a in the order of the lower half of a matrix.
+    """
+    k, q = C.shape
+    w, wy = np.empty(q, C.dtype), np.empty(q, C.dtype)
+    normal, right = np.empty((k, k)), np.empty(k)
+    for i in range(start, stop):
+        for step in range(max_iter):
+            weigh(Y[i], C, scores[i], importance, corner, w, wy)
+            pair = 0
+            for a in range(k):
+                for b in range(a + 1):
+                    normal[a, b] = dot(w, pairs[pair])
+                    pair += 1
+                right[a] = dot(wy, C[a])
+                normal[a, a] += ridge[a] + TINY * normal[a, a] + 1e-300
+            solve_in_place(normal, right)
+            moved, size = 0.0, 1e-300
+            for a in range(k):
+                moved += (right[a] - scores[i, a]) ** 2
+                size += right[a] ** 2
+                scores[i, a] = right[a]
+            n_iter[i] = step + 1
+            if moved <= tol * tol * size:
+                break

@@ -1,0 +1,181 @@
+"""A video of any length, chunk by chunk, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from .._backend import Array
+from .._progress import Progress
+from .._threads import single_threaded_libraries
+from ..decoders.robust import BLOCK_ENTRIES
+from ..settings import SolverName
+from .background import Background, learn_background
+from .foreground import DARKEST, Detector, Pieces, separate_frames, signed, tune_detector
+
+CHUNK = 2000  # frames, at most, that one background serves: scenes change
+FADE = 50  # frames over which a background gives way to the next
+TUNED_ON = 20  # frames that the noise is measured on
+BLOCK_VALUES = 10_000_000  # of frames that are separated at a time
+LEAST_CHUNK = 20  # frames; fewer tell too little of a scene
+PROGRAM_BYTES = 350e6  # the interpreter and its libraries, compiled code among them
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to separate; see :func:`graphlowrank.video.separate` for the meaning."""
+
+    rank: int | None = None
+    solver: SolverName = "rpca"
+    pixel_graph: str = "grid"
+    n_sampled: int = 100
+    darkest: float = DARKEST
+    threshold: float | None = None
+    smallest: int | None = None
+    max_memory: float = 1e9
+    block_values: int = BLOCK_VALUES
+    seed: int = 0
+
+
+class Source(Protocol):
+    """Frames that come in blocks; :class:`~graphlowrank.video.reading.Frames` is one."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one frame."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of all frames."""
+        ...
+
+    @property
+    def n_frames(self) -> int | None:
+        """How many there are, if that is known."""
+        ...
+
+    def blocks(self, n: int) -> Iterator[Array]:
+        """Yield arrays of at most n frames."""
+        ...
+
+
+@dataclass(eq=False)
+class Scene:
+    """What has been learnt so far; changes from chunk to chunk."""
+
+    remembered: Array | None = None  # frames of earlier chunks, ever fewer the longer ago
+    backgrounds: list[Background] = field(default_factory=list)
+    detectors: list[Detector] = field(default_factory=list)
+    brightest: float = 0.0
+
+
+def separate_stream(
+    source: Source, options: Options, scene: Scene, progress: Progress
+) -> Iterator[tuple[Array, Pieces]]:
+    """Yield blocks of frames and what they fall into, in the order of time.
+
+    Each chunk of the video has a background of its own, learnt from frames spread over it and from some that are
+    remembered of earlier chunks, so that whoever stands still for most of a chunk is not furniture yet. Over the first
+    frames of a chunk the last background fades into the new one: there is no seam.
+
+    Parameters
+    ----------
+    source
+        Frames.
+    options
+        How to separate them.
+    scene
+        An empty one; it is filled in.
+    progress
+        Told of the stages.
+    """
+    for chunk in _reading(source.blocks(chunk_length(source, options)), progress):
+        if chunk.dtype.kind == "f":
+            chunk = chunk.astype(np.float32, copy=False)  # noqa: PLW2901
+        with single_threaded_libraries():  # the matrices are small, and the compiled loops have threads of their own
+            learn(chunk, options, scene, progress)
+        last, new = (scene.backgrounds[-2] if len(scene.backgrounds) > 1 else None), scene.backgrounds[-1]
+        step = max(1, options.block_values // chunk[0].size)
+        for first in range(0, len(chunk), step):
+            frames = chunk[first : first + step]
+            with progress.stage("frames"):
+                coefficients, factors = mixture(frames, first, last, new)
+                pieces = separate_frames(
+                    frames, coefficients, factors, scene.detectors[-1], brightest=scene.brightest
+                )  # fmt: skip
+            yield frames, pieces
+
+
+def _reading(blocks: Iterator[Array], progress: Progress) -> Iterator[Array]:
+    """Time what the source takes."""
+    while True:
+        with progress.stage("reading"):
+            block = next(blocks, None)
+        if block is None:
+            return
+        yield block
+
+
+def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> None:
+    """Learn the background of a chunk and how much noise there is around it."""
+    sample = chunk[evenly(len(chunk), options.n_sampled)]
+    if scene.remembered is not None:
+        sample = np.concatenate([scene.remembered, sample])
+    whole = np.iinfo(sample.dtype).max if sample.dtype.kind == "u" else None
+    scene.brightest = float(np.abs(sample).max() if whole is None else whole)
+    background = learn_background(
+        sample, rank=options.rank, solver=options.solver, pixel_graph=options.pixel_graph, seed=options.seed,
+        progress=progress,
+    )  # fmt: skip
+    with progress.stage("noise"):
+        some = sample[evenly(len(sample), TUNED_ON)]
+        decoded = np.einsum("fk,ckp->fpc", background.coefficients(some), background.factors).reshape(some.shape)
+        scene.detectors.append(
+            tune_detector(
+                some, decoded, brightest=scene.brightest, threshold=options.threshold, smallest=options.smallest,
+                darkest=options.darkest,
+            )
+        )  # fmt: skip
+    scene.backgrounds.append(background)
+    scene.remembered = sample[::-2][::-1]
+
+
+def mixture(frames: Array, first: int, last: Background | None, new: Background) -> tuple[Array, Array]:
+    """Coefficients and factors of frames that follow frame ``first`` of a chunk, the last background fading out."""
+    if last is None or first >= FADE:
+        return new.coefficients(frames), new.factors
+    share = np.clip((first + np.arange(len(frames)) + 1) / (FADE + 1), 0, 1).astype(np.float32)[:, None]
+    coefficients = np.hstack([share * new.coefficients(frames), (1 - share) * last.coefficients(frames)])
+    return coefficients, np.concatenate([new.factors, last.factors], axis=1)
+
+
+def evenly(n: int, at_most: int) -> Array:
+    """Choose at most so many of n things, evenly spread; return their indices."""
+    return np.unique(np.linspace(0, n - 1, min(n, at_most)).round().astype(int))
+
+
+def chunk_length(source: Source, options: Options) -> int:
+    """Frames that share a background: as many as memory and the scene allow, and chunks of about one length."""
+    values, bytes_each = int(np.prod(source.shape)), source.dtype.itemsize
+    frame = values * bytes_each
+    sampled = 2 * options.n_sampled * frame
+    # Factors of two backgrounds, in single precision and, while they are fitted, in double.
+    factors = 4 * values * 8 * ((options.rank or 4) + 2)
+    working = BLOCK_ENTRIES * 4 * 4
+    block = max(BLOCK_VALUES, values) * (2 * bytes_each + signed(source.dtype).itemsize + 2)
+    fixed = PROGRAM_BYTES + sampled + factors + working + block
+    room = int((options.max_memory - fixed) // (2 * frame))  # a chunk, and the next one while it is read
+    if room < LEAST_CHUNK:
+        size, least = " x ".join(map(str, source.shape)), (fixed + 2 * LEAST_CHUNK * frame) / 1e9
+        raise ValueError(
+            f"max_memory of {options.max_memory / 1e9:.2g} GB is too little for frames of {size}: give "
+            f"{least:.2g} GB, or a smaller scale."
+        )
+    limit = min(room, CHUNK)
+    if not source.n_frames:
+        return limit
+    return -(-source.n_frames // -(-source.n_frames // limit))

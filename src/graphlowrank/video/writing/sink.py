@@ -1,0 +1,250 @@
+"""Frames to a file or a folder that is whole or not there.
+
+.. autosummary::
+    open_sink    open a video file, an .npy or .npz file, or a folder of PNG files
+    check_sink   try before hours of work whether that will be possible
+    Sink         what comes back: takes blocks of frames, one after the other
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from pathlib import Path
+from typing import Protocol, Self
+
+import numpy as np
+
+from ..._backend import Array
+from ..._files import check_writable, naming, target_of, temporary_beside
+from ..reading.packages import need
+from .arrays import NpyWriter, NpzWriter
+from .images import ImageWriter
+from .video import ENCODINGS, GifWriter, VideoWriter, check_encoder
+
+KINDS = (*ENCODINGS, ".npz", ".npy")
+"""Extensions of the files that can be written."""
+
+_FOLDER = ""  # stands for the extension of a folder
+
+
+class Writer(Protocol):
+    """What writes frames of one shape and type to a place where nothing is yet."""
+
+    def write(self, frames: Array) -> None:
+        """Append frames."""
+        ...
+
+    def finish(self) -> None:
+        """Complete what is at the place."""
+        ...
+
+    def abandon(self) -> None:
+        """Let go of what is at the place, which will be removed; raise nothing."""
+        ...
+
+
+class Sink:
+    """Takes frames, block by block, inside a ``with`` statement; returned by :func:`open_sink`.
+
+    When the statement ends the output appears under its name, complete. If it ends by an exception, Ctrl-C included,
+    nothing is left of it, and an older file of that name stays as it was.
+
+    Attributes
+    ----------
+    n_frames
+        Frames written so far.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], kind: str, fps: float) -> None:
+        self._path, self._kind, self._fps = path, kind, fps
+        self._target = self._temporary = Path(path)
+        self._writer: Writer | None = None
+        self._first: tuple[tuple[int, ...], np.dtype] | None = None
+        self._entered = False
+        self.n_frames = 0
+
+    def write(self, frames: Array) -> None:
+        """Append frames.
+
+        Parameters
+        ----------
+        frames
+            (m, height, width) or (m, height, width, 3), in every call of the same size and type. Videos and pictures
+            take uint8 and booleans, where True is white; pictures take grey uint16, too; .npy and .npz files take
+            any numbers.
+
+        Raises
+        ------
+        ValueError
+            If the frames are not like the first ones, or the output cannot hold them.
+        OSError
+            "cannot write <path>: <reason>".
+        """
+        if not self._entered:
+            raise ValueError("a sink takes frames only inside its with statement.")
+        frames = np.asarray(frames)
+        self._check(frames)
+        if frames.dtype == bool and self._kind not in {".npy", ".npz"}:
+            frames = frames.astype(np.uint8) * np.uint8(255)
+        with naming(self._path):
+            if self._writer is None:
+                self._writer = _start(self._kind, self._temporary, frames, self._fps)
+            self._writer.write(frames)
+        self.n_frames += len(frames)
+
+    def __enter__(self) -> Self:
+        with naming(self._path):
+            self._target = target_of(self._path)
+        self._temporary = temporary_beside(self._target)
+        self._entered = True
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._entered = False
+        complete = False
+        try:
+            if kind is None:
+                self._finish()
+                complete = True
+        finally:
+            if not complete:
+                self._clear()
+
+    def _finish(self) -> None:
+        if self._writer is None or self.n_frames == 0:
+            raise ValueError(f"no frames were written to {os.fspath(self._path)}.")
+        with naming(self._path):
+            self._writer.finish()
+            if self._kind == _FOLDER and self._target.is_dir():
+                self._target.rmdir()  # it was empty; if it no longer is, its files are not ours to mix with
+            self._temporary.replace(self._target)
+
+    def _clear(self) -> None:
+        """Remove what has not reached its name."""
+        if self._writer is not None:
+            self._writer.abandon()
+        if self._temporary.is_dir():
+            shutil.rmtree(self._temporary, ignore_errors=True)
+        else:
+            self._temporary.unlink(missing_ok=True)
+
+    def _check(self, frames: Array) -> None:
+        shape, dtype = frames.shape[1:], frames.dtype
+        if not (frames.ndim == 3 or (frames.ndim == 4 and frames.shape[3] == 3)) or 0 in shape:
+            raise ValueError(
+                f"frames must have the shape (n, height, width) or (n, height, width, 3); got {frames.shape}."
+            )
+        if self._first is None:
+            _check_type(self._kind, dtype, os.fspath(self._path))
+            self._first = shape, dtype
+        elif (shape, dtype) != self._first:
+            before, kind = self._first
+            raise ValueError(f"frames must all be alike; got {shape} of {dtype} after {before} of {kind}.")
+
+
+def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: bool = True) -> Sink:
+    """Open a place for frames.
+
+    Parameters
+    ----------
+    path
+        A video (.mp4, .m4v, .mov, .mkv, .webm, .avi, .gif), an .npy file, or an .npz file with the array "frames"; or
+        a folder for PNG files: one that is there and empty, a name without extension, or one that ends in "/".
+        Missing folders are made, a link is followed.
+    fps
+        Frames a second of a video. Gif files have at most 50.
+    overwrite
+        Replace an older file of that name. A folder with anything in it is never replaced.
+
+    Returns
+    -------
+    Sink
+        To be used in a ``with`` statement.
+
+    Raises
+    ------
+    ValueError, OSError, ModuleNotFoundError
+        As :func:`check_sink` does.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "frames.npy")
+    ...     with open_sink(path) as sink:
+    ...         sink.write(np.zeros((2, 4, 6), dtype=np.uint8))
+    ...         sink.write(np.ones((1, 4, 6), dtype=np.uint8))
+    ...     np.load(path).shape
+    (3, 4, 6)
+    """
+    if not (math.isfinite(fps) and 0.01 <= fps <= 1000):
+        raise ValueError(f"fps must be from 0.01 to 1000; got {fps}.")
+    check_sink(path, overwrite=overwrite)
+    return Sink(path, _kind(path), float(fps))
+
+
+def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+    """Raise now what :func:`open_sink` and writing would raise later: before hours of work, not after.
+
+    Raises
+    ------
+    ValueError
+        If the extension is not known, or the encoder is missing.
+    FileExistsError
+        If the folder is not empty, or there is a file that is not to be replaced.
+    OSError
+        "cannot write <path>: <reason>", if the place cannot be written.
+    ModuleNotFoundError
+        If the package that writes this kind of file is missing.
+    """
+    kind, name = _kind(path), os.fspath(path)
+    there = Path(path)
+    if kind == _FOLDER:
+        need("PIL.Image", "writing a folder of pictures")
+        if there.is_file():
+            raise FileExistsError(f"{name} is a file, so it cannot be a folder of pictures.")
+        if there.is_dir() and any(there.iterdir()):
+            raise FileExistsError(f"the folder {name} is not empty; frames are not mixed with other files.")
+    elif not overwrite and there.exists():
+        raise FileExistsError(f"{name} is there already.")
+    if kind in ENCODINGS:
+        check_encoder(kind)
+    check_writable(path)
+
+
+def _kind(path: str | os.PathLike[str]) -> str:
+    """Extension of the file to write; that of a folder is empty."""
+    name = os.fspath(path)
+    extension = Path(path).suffix.lower()
+    if name.endswith(("/", os.sep)) or not extension or Path(path).is_dir():
+        return _FOLDER
+    if extension not in KINDS:
+        raise ValueError(
+            f"{name} is not of a known kind: a file that ends in {', '.join(KINDS)}, or a folder (a name without "
+            "extension, or one that ends in /)."
+        )
+    return extension
+
+
+def _check_type(kind: str, dtype: np.dtype, name: str) -> None:
+    if kind in {".npy", ".npz"}:
+        if dtype.kind not in "buifc":
+            raise ValueError(f"{name} can hold numbers; got {dtype}.")
+    elif dtype not in (np.uint8, bool) and not (kind == _FOLDER and dtype == np.uint16):
+        more = ", uint16" if kind == _FOLDER else ""
+        raise ValueError(
+            f"{name} can hold frames of uint8{more} or booleans; got {dtype}. An .npz file holds any type."
+        )
+
+
+def _start(kind: str, place: Path, frames: Array, fps: float) -> Writer:
+    shape, dtype = frames.shape[1:], frames.dtype
+    if kind == _FOLDER:
+        return ImageWriter(place, shape, dtype)
+    if kind == ".npy":
+        return NpyWriter(place, shape, dtype)
+    if kind == ".npz":
+        return NpzWriter(place, shape, dtype)
+    return GifWriter(place, shape, fps) if kind == ".gif" else VideoWriter(place, shape, fps, ENCODINGS[kind])

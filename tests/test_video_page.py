@@ -1,0 +1,451 @@
+"""The page of a separated video: what it holds, and that it works in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from base64 import b64decode
+from dataclasses import replace
+from functools import cached_property
+from html.parser import HTMLParser
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from graphlowrank.video.page import CEILINGS, MAX_COLUMNS, Gallery, VideoReport
+
+EVIL = "</script></title><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\"'{{ 7 * 7 }}.mp4"
+URI = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/=]+")
+NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chrome", "google-chrome"))), None)
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self.scripts, self.styles, self.inside = [], [], [], [], ""
+        self.feed(text)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self.inside = tag
+
+    def handle_endtag(self, tag):
+        self.inside = ""
+
+    def handle_data(self, data):
+        {"script": self.scripts, "style": self.styles}.get(self.inside, self.words).append(data)
+
+    @cached_property
+    def frames(self):
+        return json.loads(self.scripts[0], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+    def all(self, tag, kind=None):
+        return [given for name, given in self.tags if name == tag and kind in (None, given.get("class"))]
+
+
+def make_gallery(n=5, height=24, width=32, colour=False, numbers=None, seconds=True):
+    """Smooth pictures that differ from frame to frame and view to view, and rough masks."""
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[:height, :width] / max(height, width)
+    views = []
+    for view in range(3):
+        slopes = rng.uniform(0.2, 1, (n, 2, 3 if colour else 1))
+        pixels = 60 * view + 90 * (slopes[:, 0, None, None] * y[..., None] + slopes[:, 1, None, None] * x[..., None])
+        views.append((pixels if colour else pixels[..., 0]).astype(np.uint8))
+    numbers = list(range(0, 10 * n, 10)) if numbers is None else numbers
+    times = [number / 25 for number in numbers] if seconds else None
+    return Gallery(numbers, times, *views, rng.random((n, height, width)) < 0.3)
+
+
+def make_report(gallery=None, **changed):
+    gallery = gallery or make_gallery()
+    n_frames = changed.pop("n_frames", max(gallery.numbers) + 1)
+    shares = changed.pop("foreground_share", np.linspace(0, 0.17, n_frames))
+    given = {
+        "title": "hall.mp4", "summary": ("Separated.", "Quickly."), "warnings": (),
+        "singular_values": 0.5 ** np.arange(9.0), "rank": 2, "stages": {"read": 0.5, "solve": 2.0},
+        "frames_per_second": 40.0,
+        "choices": [("rank", "2", "the rest is small")], "command": "graphlowrank video hall.mp4",
+        "versions": {"numpy": "2.0"},
+    }  # fmt: skip
+    return VideoReport(gallery=gallery, n_frames=n_frames, foreground_share=shares, **{**given, **changed})
+
+
+def decoded(uri):
+    kind, raw = uri.removeprefix("data:image/").split(";base64,")
+    with Image.open(BytesIO(b64decode(raw, validate=True)), formats=[kind]) as picture:
+        return picture.mode, np.asarray(picture)
+
+
+def drawn_shares(page, n_frames):
+    """Share of each frame, read back from the outline of the timeline; NaN in its gaps."""
+    (outline,) = page.all("path", "area")
+    top = float(re.search(r"(\d+) % 0 0 frame", page.text)[1]) / 100
+    middles, shares, at = (np.arange(n_frames) + 0.5) * 1000 / n_frames, np.full(n_frames, np.nan), 0.0
+    assert re.fullmatch(r"(M[\d.]+,100(V[\d.e-]+H[\d.]+)+V100Z)*", outline["d"])  # starts and ends on the ground
+    for step, number in re.findall(r"([MVH])([\d.e-]+)", outline["d"]):
+        if step == "M":
+            at = float(number)
+        elif step == "V":
+            level = float(number)
+            assert 0 <= level <= 100
+        elif step == "H":
+            shares[(middles > at) & (middles < float(number))] = (100 - level) / 100 * top
+            at = float(number)
+    return shares
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_the_pictures_are_those_of_the_frames(colour):
+    gallery = make_gallery(colour=colour)
+    page = Page(make_report(gallery).to_html())
+    assert [frame["number"] for frame in page.frames] == list(gallery.numbers)
+    for row, frame in enumerate(page.frames):
+        *views, mask = [decoded(uri) for uri in frame["pictures"]]
+        for (mode, pixels), wanted in zip(views, (gallery.input, gallery.background, gallery.foreground), strict=True):
+            assert mode == ("RGB" if colour else "L")
+            assert np.abs(pixels.astype(float) - wanted[row]).mean() < 3
+        assert mask[0] == "1"
+        np.testing.assert_array_equal(mask[1], gallery.mask[row])
+
+
+def test_the_first_frame_shows_without_a_script():
+    page = Page(make_report().to_html())
+    images = page.all("img")
+    assert [image["src"] for image in images] == page.frames[0]["pictures"]
+    assert [image["alt"] for image in images] == [
+        f"{view}, frame 0" for view in ("Input", "Background", "Foreground", "Mask")
+    ]
+    assert all("hidden" in given for tag, given in page.tags if given.get("id") in ("play", "slider", "hint"))
+    assert "frame 0, 0.0 s" in page.text
+
+
+def test_wide_pictures_are_shrunk_and_their_masks_with_them():
+    coarse = np.random.default_rng(0).random((1, 6, 240)) < 0.5
+    mask = coarse.repeat(8, axis=1).repeat(4, axis=2)  # 48 x 960: blocks that half the size can hold
+    grey = np.where(mask, 200, 30).astype(np.uint8)
+    page = Page(make_report(Gallery([0], None, grey, grey, grey, mask), n_frames=1).to_html())
+    for uri in page.frames[0]["pictures"]:
+        assert decoded(uri)[1].shape == (24, 480)
+    np.testing.assert_array_equal(decoded(page.frames[0]["pictures"][3])[1], mask[0, ::2, ::2])
+    assert {(image["width"], image["height"]) for image in page.all("img")} == {("480", "24")}
+
+
+def test_nothing_is_fetched():
+    text = make_report(make_gallery(colour=True)).to_html()
+    page = Page(text)
+    addresses = [given[name] for _, given in page.tags for name in ("src", "href", "srcset", "action") if name in given]
+    assert len(addresses) == 5
+    assert all(address.startswith("data:") for address in addresses)
+    rest = URI.sub("", text)
+    for forbidden in ("//", "http:", "https:", "url(", "@import", "fetch(", "XMLHttp", "import("):
+        assert forbidden not in rest
+    (policy,) = [given["content"] for given in page.all("meta") if given.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+
+
+def test_names_cannot_write_html():
+    report = make_report(
+        title=EVIL, summary=(EVIL,), warnings=(EVIL,), stages={EVIL: 1.0}, choices=[(EVIL,) * 3], command=EVIL,
+        versions={EVIL: EVIL},
+    )  # fmt: skip
+    plain, page = Page(make_report(warnings=("x",)).to_html()), Page(report.to_html())
+    for tag in ("script", "img", "title"):
+        assert len(page.all(tag)) == len(plain.all(tag))
+    assert page.scripts == plain.scripts
+    # title, heading, summary, warning, stage, choice (3), command, version (2)
+    assert page.text.count(EVIL) == 11
+    assert "<script" not in report._repr_html_()
+    assert "<img" not in report._repr_html_()
+
+
+def test_a_name_that_is_no_text_can_be_written(tmp_path):
+    report = make_report(title="caf\udce9.mp4", command="graphlowrank video caf\udce9.mp4")
+    report.save(tmp_path / "page.html")
+    assert "caf?.mp4" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_saving_writes_the_page(tmp_path):
+    make_report().save(tmp_path / "new" / "page.html")
+    assert (tmp_path / "new" / "page.html").read_text(encoding="utf-8") == make_report().to_html()
+
+
+def test_pages_stay_small_whatever_is_in_the_frames():
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (24, 240, 640, 3), dtype=np.uint8)
+    text = make_report(Gallery(list(range(24)), None, noise, noise, noise, noise[..., 0] > 127)).to_html()
+    assert len(text) < 4_000_000
+
+
+def test_one_frame_will_do():
+    page = Page(make_report(make_gallery(n=1, numbers=[0])).to_html())
+    assert len(page.frames) == 1
+    assert "The tick under it marks the frame" in page.text
+
+
+def test_times_are_told_where_they_are_known():
+    numbers = [0, 412]
+    labels = [frame["label"] for frame in Page(make_report(make_gallery(2, numbers=numbers)).to_html()).frames]
+    assert labels == ["frame 0, 0.0 s", "frame 412, 16.5 s"]
+    unknown = make_report(make_gallery(2, numbers=numbers, seconds=False))
+    assert [frame["label"] for frame in Page(unknown.to_html()).frames] == ["frame 0", "frame 412"]
+
+
+@pytest.mark.parametrize("n_frames", [1, 50, MAX_COLUMNS, 3001])
+def test_the_timeline_shows_the_shares(n_frames):
+    shares = np.random.default_rng(1).random(n_frames) ** 3 * 0.4
+    page = Page(make_report(make_gallery(1, numbers=[n_frames - 1]), foreground_share=shares).to_html())
+    group = -(-n_frames // MAX_COLUMNS)
+    highest = [shares[i - i % group : i - i % group + group].max() for i in range(n_frames)]
+    np.testing.assert_allclose(drawn_shares(page, n_frames), highest, atol=2e-4)
+    assert page.frames[0]["x"] == pytest.approx(1000 * (n_frames - 0.5) / n_frames, abs=0.1)
+    assert page.frames[0]["share"] == f"{100 * shares[-1]:.1f} % foreground"
+
+
+@pytest.mark.parametrize("highest", [0.0, 1e-9, *CEILINGS])
+def test_the_timeline_has_room_for_all(highest):
+    shares = np.array([0, highest, 0])
+    page = Page(make_report(make_gallery(1, numbers=[1]), foreground_share=shares, n_frames=3).to_html())
+    np.testing.assert_allclose(drawn_shares(page, 3), shares, atol=1e-4)
+
+
+def test_singular_values_are_drawn_on_a_log_scale():
+    values = 3 * 10.0 ** -np.array([0, 0.5, 1, 1.2, 2.9, 4])
+    page = Page(make_report(singular_values=values, rank=3).to_html())
+    points = page.all("circle")
+    assert [point["class"] for point in points] == ["kept"] * 3 + ["left"] * 3
+    heights = np.array([float(point["cy"]) for point in points])
+    np.testing.assert_allclose((heights - heights[0]) / (heights[-1] - heights[0]), np.log10(3 / values) / 4, atol=1e-3)
+    across = np.array([float(point["cx"]) for point in points])
+    np.testing.assert_allclose(np.diff(across), np.diff(across)[0], atol=0.2)
+    assert across[2] < float(page.all("line", "cut")[0]["x1"]) < across[3]
+
+
+def test_a_long_spectrum_is_cut_and_says_so():
+    page = Page(make_report(singular_values=0.99 ** np.arange(500.0)).to_html())
+    assert len(page.all("circle")) == 60
+    assert "The first 60 of 500." in page.text
+    deep = Page(make_report(singular_values=0.99 ** np.arange(500.0), rank=100).to_html())
+    assert len(deep.all("circle", "kept")) == 100
+
+
+def test_bars_are_as_long_as_the_stages():
+    text = make_report(stages={"read": 1.0, "solve": 4.0, "write": 3.0}).to_html()
+    assert re.findall(r'<i style="width: ([\d.]+)%">', text) == ["25.0", "100.0", "75.0"]
+    assert "solve 4.00 s 50 %" in Page(text).text
+    assert "total 8.00 s" in Page(text).text
+
+
+def test_numbers_that_are_none_do_no_harm():
+    nan, inf = np.nan, np.inf
+    gallery = replace(make_gallery(3), seconds=[nan, inf, 1.0])
+    shares = np.r_[0.1, nan, nan, 0.2, -inf, np.full(16, 0.05)]
+    values = np.array([1, nan, 0.5, inf, 0, -1, 0.1])
+    report = make_report(gallery, foreground_share=shares, singular_values=values, stages={"a": nan, "b": inf, "c": 1},
+                         frames_per_second=nan)  # fmt: skip
+    text = report.to_html()
+    page = Page(text)
+    assert [frame["label"] for frame in page.frames] == ["frame 0", "frame 10", "frame 20, 1.0 s"]
+    assert not NOT_FINITE.search(URI.sub("", text))
+    np.testing.assert_allclose(drawn_shares(page, 21), np.where(np.isfinite(shares), shares, nan), atol=1e-4)
+    assert len(page.all("circle")) == 3
+    assert "a – –" in page.text
+    assert "nan" not in repr(report).lower()
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0], [np.nan, 1.0], [np.inf]])
+def test_without_singular_values_there_is_no_plot_of_them(values):
+    assert "Singular values" not in Page(make_report(singular_values=np.array(values)).to_html()).text
+
+
+def test_nothing_is_known_and_the_page_still_stands():
+    nothing = make_report(foreground_share=np.full(41, np.nan), stages={}, choices=[], command=None, versions={},
+                          summary=(), frames_per_second=np.inf)  # fmt: skip
+    page = Page(nothing.to_html())
+    assert not NOT_FINITE.search(URI.sub("", nothing.to_html()) + repr(nothing) + nothing._repr_html_())
+    assert np.isnan(drawn_shares(page, 41)).all()
+    assert "Time per stage" not in page.text
+    assert "To repeat it" not in page.text
+    assert "Versions" not in page.text
+
+
+def test_warnings_are_said_only_where_there_are_any():
+    assert "The rank is at its limit." in Page(make_report(warnings=("The rank is at its limit.",)).to_html()).text
+    assert not Page(make_report().to_html()).all("div", "notice")
+
+
+def test_text_for_terminals_and_notebooks():
+    report = make_report(warnings=("It did not converge.",))
+    lines = repr(report).splitlines()
+    assert lines == [
+        "VideoReport of 'hall.mp4'",
+        "  frames 41, rank of the background 2, foreground on average 8.5 %, frames processed a second 40",
+        "  stages: read 0.50 s, solve 2.00 s",
+        "  warning: It did not converge.",
+    ]
+    table = report._repr_html_()
+    assert "<th>solve</th><td>2.00 s</td>" in table
+    assert "It did not converge." in table
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mask", np.zeros((5, 24)), "mask must be"),
+        ("mask", np.zeros((0, 24, 32)), "mask must be"),
+        ("input", np.zeros((5, 24, 30), np.uint8), "input must be bytes of shape"),
+        ("foreground", np.zeros((5, 24, 32)), "foreground must be bytes of shape"),
+        ("numbers", [1, 2], "numbers must have one entry"),
+        ("seconds", [1.0], "seconds must have one entry"),
+    ],
+)
+def test_galleries_that_do_not_fit_are_refused(name, value, message):
+    with pytest.raises(ValueError, match=message):
+        replace(make_gallery(), **{name: value})
+
+
+def test_reports_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="foreground_share must have one entry for each of 41 frames"):
+        replace(make_report(), foreground_share=np.zeros(40))
+    with pytest.raises(ValueError, match="from 0 to 39"):
+        make_report(n_frames=40)
+
+
+def test_importing_loads_neither_jinja_nor_pillow():
+    code = "import sys, graphlowrank.video.page; print({'jinja2', 'PIL', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize(("module", "remedy"), [("jinja2", "plots"), ("PIL", "data")])
+def test_what_is_missing_is_named(monkeypatch, module, remedy):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"pip install graphlowrank\[{remedy}\]"):
+        make_report().to_html()
+    assert make_report()._repr_html_()  # notebooks need neither
+
+
+# Before the page's own script: what goes wrong. After it: use every control, and write down what is then seen.
+LISTEN = """<script>
+window.wrong = [];
+addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
+addEventListener("unhandledrejection", event => wrong.push(String(event.reason)));
+addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
+</script>"""
+USE = """<script>
+addEventListener("load", async () => {
+  const find = id => document.getElementById(id);
+  const frames = JSON.parse(find("frames").textContent);
+  const images = [...document.querySelectorAll(".views img")];
+  const wait = time => new Promise(done => setTimeout(done, time));
+  const seen = {};
+  const canvas = document.createElement("canvas").getContext("2d");
+  function colour(image) {  /* mean of what is painted */
+    const { naturalWidth: width, naturalHeight: height } = image;
+    canvas.drawImage(image, 0, 0);
+    const sums = [0, 0, 0, 0];
+    canvas.getImageData(0, 0, width, height).data.forEach((value, i) => { sums[i % 4] += value; });
+    return sums.slice(0, 3).map(sum => sum / width / height);
+  }
+  async function see(name) {
+    for (let tries = 0; tries < 20 && !images.every(image => image.complete); tries++) await wait(5);
+    seen[name] = {
+      colours: images.map(colour),
+      pictures: images.map((image, view) => frames.findIndex(frame => frame.pictures[view] === image.currentSrc)),
+      widths: images.map(image => image.naturalWidth), alts: images.map(image => image.alt),
+      label: find("label").innerText, said: find("slider").getAttribute("aria-valuetext"), hash: location.hash,
+      slider: find("slider").value, now: find("now").getAttribute("x1"), button: find("play").textContent,
+      visible: ["slider", "play", "hint"].map(id => find(id).checkVisibility()),
+    };
+  }
+  const key = (name, more) => document.body.dispatchEvent(
+    new KeyboardEvent("keydown", { key: name, bubbles: true, ...more }));
+  const click = share => {
+    const box = find("timeline").getBoundingClientRect();
+    find("timeline").dispatchEvent(new MouseEvent("click", { clientX: box.left + share * box.width, bubbles: true }));
+  };
+  try {
+    await see("start");
+    find("slider").value = 3;
+    find("slider").dispatchEvent(new Event("input"));
+    await see("moved");
+    click(.61); await see("clicked");
+    key("ArrowRight"); await see("right");
+    key("ArrowLeft"); key("ArrowLeft"); key("ArrowLeft"); key("ArrowLeft"); await see("left");
+    key("ArrowRight", { altKey: true }); await see("back");
+    find("play").click(); await see("playing");
+    await wait(1600); await see("played");
+    find("play").click(); await see("paused");
+    await wait(600); await see("still");
+    find("play").click(); click(.99); await wait(600); await see("interrupted");
+    location.hash = "#frame=29"; await wait(50); await see("linked");
+    location.hash = "#frame=<b>"; await wait(50); await see("nonsense");
+  } catch (error) { wrong.push(String(error)); }
+  document.body.dataset.seen = JSON.stringify({ ...seen, wrong, hacked: window.hacked ?? null });
+});
+</script>"""
+
+
+def use_in_browser(report, folder, hash_=""):
+    """Open the page from the disk, use its controls, and return what was seen."""
+    text = report.to_html()
+    path = folder / "page.html"
+    path.write_text(text.replace("<head>", "<head>" + LISTEN, 1).replace("</body>", USE + "</body>"), encoding="utf-8")
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+        "--no-first-run", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom", path.as_uri() + hash_,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
+    (body,) = Page(done.stdout).all("body")
+    return json.loads(body["data-seen"])
+
+
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium, chrome or google-chrome on the path")
+
+
+@needs_browser
+def test_the_controls_work_in_a_browser(tmp_path):
+    gallery = make_gallery(colour=True)  # five frames: 0, 10, 20, 30 and 40 of 41
+    seen = use_in_browser(make_report(gallery, title=EVIL), tmp_path)
+    assert seen.pop("wrong") == []
+    assert seen.pop("hacked") is None
+    indices = {"start": 0, "moved": 3, "clicked": 2, "right": 3, "left": 0, "back": 0, "playing": 0, "played": 1,
+               "paused": 1, "still": 1, "interrupted": 4, "linked": 3, "nonsense": 3}  # fmt: skip
+    assert {name: state["pictures"] for name, state in seen.items()} == {name: [i] * 4 for name, i in indices.items()}
+    for name, state in seen.items():
+        number = 10 * indices[name]
+        assert state["widths"] == [32] * 4
+        for view, found in zip((gallery.input, gallery.background, gallery.foreground), state["colours"], strict=False):
+            np.testing.assert_allclose(found, view[indices[name]].mean(axis=(0, 1)), atol=2)
+        np.testing.assert_allclose(state["colours"][3], 255 * gallery.mask[indices[name]].mean())
+        assert state["said"] == f"frame {number}, {number / 25:.1f} s"
+        assert state["label"].startswith(state["said"])
+        assert state["label"].endswith(f"{100 * 0.17 * number / 40:.1f} % foreground")
+        assert state["slider"] == str(indices[name])
+        assert float(state["now"]) == pytest.approx(1000 * (number + 0.5) / 41, abs=0.1)
+        assert state["alts"] == [f"{view}, frame {number}" for view in ("Input", "Background", "Foreground", "Mask")]
+        assert state["button"] == ("Pause" if name in ("playing", "played") else "Play")
+        assert state["visible"] == [True] * 3
+    hashes = {"start": "", "moved": "#frame=30", "clicked": "#frame=20", "left": "#frame=0", "paused": "#frame=10"}
+    assert {name: seen[name]["hash"] for name in hashes} == hashes
+
+
+@needs_browser
+def test_a_link_opens_its_frame_and_one_frame_has_no_controls(tmp_path):
+    (tmp_path / "many").mkdir()
+    linked = use_in_browser(make_report(), tmp_path / "many", "#frame=22")
+    assert linked["wrong"] == []
+    assert linked["start"]["pictures"] == [2] * 4
+    (tmp_path / "one").mkdir()
+    single = use_in_browser(make_report(make_gallery(1, numbers=[0])), tmp_path / "one")
+    assert single["wrong"] == []
+    assert single["start"]["visible"] == [False] * 3
+    assert single["start"]["pictures"] == [0] * 4
