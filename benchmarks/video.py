@@ -3,6 +3,7 @@
     GRAPHLOWRANK_DATA=... python benchmarks/video.py                      # every system on every scene, and the tables
     GRAPHLOWRANK_DATA=... python benchmarks/video.py --scenes airport     # some scenes
     GRAPHLOWRANK_DATA=... python benchmarks/video.py --study              # solvers, graphs of pixels and ranks instead
+    GRAPHLOWRANK_DATA=... python benchmarks/video.py --picture scenes.png # a frame of each scene and what it falls into
     python benchmarks/video.py --long 5000                                # frames per second and memory of a long clip
 
 Every row is a process of its own, so that peak memory is its own. Results are kept in ``--output`` as JSON, and rows
@@ -275,6 +276,33 @@ def long_clip(n_frames: int) -> None:
     print(f"{seconds:.1f} s, {n_frames / seconds:.0f} frames/s, peak memory {peak:.2f} GB")
 
 
+# --- a picture ---
+
+
+def draw(path: Path, scenes: list[str]) -> None:
+    """Frame, background, foreground, mask and the mask drawn by hand, a row for each scene."""
+    from matplotlib.figure import Figure
+
+    from graphlowrank.report.figures import as_png
+    from graphlowrank.video import separate
+
+    titles = ("frame", "background", "foreground", "mask", "mask by hand")
+    figure = Figure(figsize=(11, 1.72 * len(scenes) + 0.25), layout="constrained")
+    panels = figure.subplots(len(scenes), len(titles), squeeze=False)
+    for line, scene in zip(panels, scenes, strict=True):
+        frames, rows, masks, _ = load(scene)
+        found = separate(frames)
+        chosen = int(np.argsort(masks.mean(axis=(1, 2)))[3 * len(masks) // 4])  # busier than most
+        t = rows[chosen]
+        shown = (frames[t], found.background[t], frames[t] * found.mask[t], 255 * found.mask[t], 255 * masks[chosen])
+        for axes, title, image in zip(line, titles, shown, strict=True):
+            axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
+            axes.set(xticks=[], yticks=[])
+            axes.set_title(title if scene == scenes[0] else "", fontsize=9)
+        line[0].set_ylabel(SCENES.get(scene, scene), fontsize=9)
+    path.write_bytes(as_png(figure, "white", dpi=90))
+
+
 # --- tables ---
 
 
@@ -361,6 +389,7 @@ def main() -> None:
     parser.add_argument("--scenes", nargs="+", default=[*SCENES, KNOWN])
     parser.add_argument("--systems", nargs="+")
     parser.add_argument("--study", action="store_true")
+    parser.add_argument("--picture", type=Path, metavar="PNG")
     parser.add_argument("--long", type=int, metavar="FRAMES")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results/video"))
     parser.add_argument("--row", nargs=2, metavar=("SYSTEM", "SCENE"), help=argparse.SUPPRESS)
@@ -369,6 +398,8 @@ def main() -> None:
         print(json.dumps(measure(*asked.row)))
     elif asked.long:
         long_clip(asked.long)
+    elif asked.picture:
+        draw(asked.picture, [scene for scene in asked.scenes if scene != KNOWN])
     else:
         table(asked.systems or list(STUDY if asked.study else SYSTEMS), asked.scenes, asked.output)
 

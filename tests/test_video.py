@@ -42,7 +42,7 @@ def score(masks, found):
 
 @given(data=st.data(), height=st.integers(1, 12), width=st.integers(1, 12), smallest=st.integers(0, 9))
 @settings(max_examples=80, deadline=None)
-def test_small_parts_are_removed_as_scipy_would(data, height, width, smallest):
+def test_small_objects_are_removed_and_holes_filled_as_scipy_would(data, height, width, smallest):
     from graphlowrank.kernels.objects import clean_mask
 
     mask = data.draw(arrays(bool, (2, height, width)))
@@ -89,6 +89,20 @@ def test_compiled_and_plain_ways_give_the_same_pieces(monkeypatch, dtype, colour
     agree = plain.mask == fast.mask
     agree = agree[..., None] if colour else agree
     assert_allclose(plain.foreground * agree, fast.foreground * agree, atol=step)
+
+
+def test_what_a_hole_is():
+    ring = np.zeros((1, 30, 30), dtype=np.float32)
+    ring[0, 5:15, 5:15] = 1
+    ring[0, 8:11, 8:11] = 0  # a hole
+    ring[0, 0:8, 20:29] = 1
+    ring[0, 0:4, 22:26] = 0  # open to the border
+    ring[0, 18:29, 3:29] = 1
+    ring[0, 20:27, 5:27] = 0  # too large to be one
+    filled = foreground_mask(ring, Detector(0.5, 5))[0]
+    assert filled[8:11, 8:11].all()
+    assert not filled[0:4, 22:26].any()
+    assert not filled[20:27, 5:27].any()
 
 
 # --- evidence ----------------------------------------------------------------------------------------------------

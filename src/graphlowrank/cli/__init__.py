@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,8 +21,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
-VIDEO_EXTRAS = ("av", "PIL")
+VIDEO_EXTRAS = ("av", "PIL", "jinja2")
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
+
+
+class Solver(StrEnum):
+    """Models of the compressed frames of a video."""
+
+    RPCA = "rpca"
+    RPCAG = "rpcag"
+    FRPCAG = "frpcag"
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001
@@ -163,19 +172,23 @@ def reproduce_command(
 def video_command(
     *,
     source: Annotated[Path, typer.Argument(metavar="INPUT", help="Video, folder of pictures, .npy or .npz file.")],
-    background: Annotated[Path | None, typer.Option("--background", "-b", help="Where to put the scene.")] = None,
-    foreground: Annotated[Path | None, typer.Option("--foreground", "-f", help="Where to put what moves.")] = None,
-    mask: Annotated[Path | None, typer.Option("--mask", "-m", help="Where to put the mask.")] = None,
+    background: Annotated[
+        str | None, typer.Option("--background", "-b", metavar="PATH", help="Where to put the scene.")
+    ] = None,
+    foreground: Annotated[
+        str | None, typer.Option("--foreground", "-f", metavar="PATH", help="Where to put what moves.")
+    ] = None,
+    mask: Annotated[str | None, typer.Option("--mask", "-m", metavar="PATH", help="Where to put the mask.")] = None,
     report: Annotated[Path | None, typer.Option("--report", "-r", dir_okay=False, help="HTML page to write.")] = None,
     start: Annotated[int, typer.Option(min=0, help="First frame.")] = 0,
     stop: Annotated[int | None, typer.Option(min=1, help="Frame to end before.")] = None,
-    step: Annotated[int, typer.Option(min=1, help="Take every so manieth frame.")] = 1,
-    scale: Annotated[float, typer.Option(help="Shrink frames by this factor, at most 1.")] = 1.0,
-    max_memory: Annotated[float, typer.Option(help="GB to work in; long videos go in chunks.")] = 1.5,
+    step: Annotated[int, typer.Option(min=1, help="Take every n-th frame.")] = 1,
+    scale: Annotated[float, typer.Option(min=0, max=1, help="Shrink frames by this factor, at most 1.")] = 1.0,
+    max_memory: Annotated[float, typer.Option(min=0, help="GB to work in; long videos go in chunks.")] = 1.5,
     rank: Annotated[int | None, typer.Option(min=0, help="Ways in which the light changes; 4 if not given.")] = None,
-    solver: Annotated[str, typer.Option(help="rpca, rpcag or frpcag.")] = "rpca",
+    solver: Annotated[Solver, typer.Option(help="Model of the compressed frames.")] = Solver.RPCA,
     shadows: Annotated[bool, typer.Option(help="Do not take shadows for foreground.")] = True,
-    threshold: Annotated[float | None, typer.Option(help="Grey levels; from the noise if not given.")] = None,
+    threshold: Annotated[float | None, typer.Option(min=0, help="Grey levels; from the noise if not given.")] = None,
     smallest: Annotated[int | None, typer.Option(min=0, help="Pixels of the smallest object.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="All cores if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
@@ -184,20 +197,23 @@ def video_command(
     """Split a video of a fixed camera into its background and what moves in front of it.
 
     Outputs are named by their extension: mp4, mov, mkv, avi, webm and gif are videos, npy and npz are arrays, a name
-    without extension is a folder of PNG files.
+    without extension or with a / at its end is a folder of PNG files. Older files of these names are replaced.
 
-    Examples: graphlowrank video hall.mp4 -b empty.mp4 -f people.mp4 -r report.html; graphlowrank video frames/ -m
-    mask.npz --scale 0.5 --step 2
+    Examples
+    --------
+    graphlowrank video hall.mp4 -b empty.mp4 -f people.mp4 -r report.html
+
+    graphlowrank video frames/ -m mask.npz --scale 0.5 --step 2
     """
     outputs = {"background": background, "foreground": foreground, "mask": mask}
     asked = {name: path for name, path in outputs.items() if path is not None}
     if not asked and report is None:
         raise typer.BadParameter("nothing to write: give --background, --foreground, --mask or --report")
-    with _failing_briefly(debug=debug):
+    with _failing_briefly(debug=debug, remedy=_video_remedy):
         from .video import Request, run_video
 
         options = {
-            "rank": rank, "solver": solver, "pixel_graph": "grid", "n_sampled": 100, "shadows": shadows,
+            "rank": rank, "solver": solver.value, "pixel_graph": "grid", "n_sampled": 100, "shadows": shadows,
             "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
@@ -206,7 +222,7 @@ def video_command(
 
 
 @contextmanager
-def _failing_briefly(*, debug: bool) -> Iterator[None]:
+def _failing_briefly(*, debug: bool, remedy: Callable[[Exception], str] | None = None) -> Iterator[None]:
     """Turn an exception into one line of cause, one of remedy and an exit code."""
     try:
         yield
@@ -218,24 +234,35 @@ def _failing_briefly(*, debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             raise
-        cause = str((isinstance(error, OSError) and error.strerror) or error or type(error).__name__)
+        cause = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
         typer.echo(f"error: {' '.join(cause.split())}", err=True)
-        typer.echo(_remedy(error), err=True)
+        typer.echo((remedy or _remedy)(error), err=True)
         raise typer.Exit(1) from None
 
 
 def _remedy(error: Exception) -> str:
     from ..report.page import EXTRAS
 
-    if isinstance(error, ModuleNotFoundError) and error.name in VIDEO_EXTRAS:
-        return "pip install graphlowrank[video]"
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return "pip install graphlowrank[plots]"
-    if isinstance(error, FileNotFoundError):
-        return "check the name of the input"
     if isinstance(error, OSError):
         return "choose another place for the output"
     return "run it again with --debug to see where it failed"
+
+
+def _video_remedy(error: Exception) -> str:
+    """Remedy where there is an input, too, and where most failures are of what was asked for."""
+    if isinstance(error, ModuleNotFoundError) and error.name in VIDEO_EXTRAS:
+        return "pip install graphlowrank[video]"
+    if isinstance(error, OSError) and not isinstance(error, FileExistsError) and "cannot write" not in str(error):
+        return "check the name of the input, and that it may be read"
+    if isinstance(error, MemoryError):
+        return "give a smaller --max-memory or --scale"
+    if isinstance(error, ValueError):
+        return "see graphlowrank video --help, or run it again with --debug to see where it failed"
+    return _remedy(error)
 
 
 @contextmanager

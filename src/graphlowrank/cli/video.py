@@ -6,9 +6,11 @@ import json
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 import typer
 
 from .._backend import Array
-from .._files import check_writable
+from .._files import check_writable, write_atomically
 from .._progress import Progress
 from .._threads import limit_threads
 from ..video.foreground import Pieces
@@ -28,6 +30,7 @@ from ..video.writing import Sink, check_sink, open_sink
 ARRAYS = (".npy", ".npz")
 PLAIN_EVERY = 5.0  # seconds between lines of progress where there is no terminal
 USUAL_FPS = 25.0  # of what has no rate of its own, such as pictures
+SLOWEST, FASTEST = 0.01, 1000.0  # frames a second that a video can have
 Told = Callable[[int], None]
 
 
@@ -36,7 +39,7 @@ class Request:
     """What to read, how to separate it and where to put it."""
 
     source: Path
-    outputs: dict[str, Path]
+    outputs: dict[str, str]  # not of type Path, which drops the / at the end of a folder
     report: Path | None
     part: dict[str, Any]
     options: dict[str, Any]
@@ -46,14 +49,32 @@ class Request:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "checked", check_options(**self.options))
-        places = [path.resolve() for path in (self.source, *self.outputs.values(), *filter(None, [self.report]))]
-        if len(set(places)) < len(places):
-            raise ValueError("input and outputs must be different files.")
+        if not self.source.exists():  # before folders are made for its outputs
+            raise FileNotFoundError(f"there is no file or folder {self.source}.")
+        _check_apart(self.source, self.written)
         for path in self.outputs.values():
             check_sink(path)
         if self.report is not None:
             need_pages()
             check_writable(self.report)
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Place of each output, the report among them, by the name of its option."""
+        return {**self.outputs, **({} if self.report is None else {"report": str(self.report)})}
+
+
+def _check_apart(source: Path, written: dict[str, str]) -> None:
+    """Raise if something would be written over something else, or into a folder of pictures."""
+    places = {f"--{name}": Path(path).resolve() for name, path in written.items()}
+    for name, place in places.items():
+        if place == source.resolve():
+            raise ValueError(f"{name} is the input itself: choose another place.")
+    for (one, its), (other, others) in combinations(places.items(), 2):
+        if its == others:
+            raise ValueError(f"{one} and {other} are the same file: choose another place for one of them.")
+        if its in others.parents or others in its.parents:
+            raise ValueError(f"one of {one} and {other} is inside the other: choose another place for it.")
 
 
 def need_pages() -> None:
@@ -65,55 +86,83 @@ def need_pages() -> None:
 
 
 def run_video(request: Request, *, as_json: bool) -> None:
-    """Read, separate and write; nothing appears under its name unless all of it does."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    """Read, separate and write; nothing appears under its name before all of it has been separated."""
     progress = Progress()
-    with open_frames(request.source, **request.part) as frames, limit_threads(request.threads):
+    with (
+        _ending_in_order(), _hearing_warnings() as heard, limit_threads(request.threads),
+        open_frames(request.source, **request.part) as frames,
+    ):  # fmt: skip
         run = Run(frames, request.checked, progress)
-        with ExitStack() as stack, _showing(frames) as told:
-            sinks = {
-                name: stack.enter_context(open_sink(path, fps=frames.fps or USUAL_FPS))
-                for name, path in request.outputs.items()
-            }
-            for block, pieces in run:
-                with progress.stage("writing"):
-                    for name, sink in sinks.items():
-                        _write(name, sink, request.outputs[name], block, pieces, frames)
-                told(run.n_frames)
-    report = run.report(request.command)
-    if request.report is not None:
-        report.save(request.report)
-    if as_json:
-        typer.echo(json.dumps(_as_record(request, run, report), indent=2))
-    else:
-        typer.echo(repr(report))
-    written = [*request.outputs.values(), *filter(None, [request.report])]
-    typer.echo(f"wrote {', '.join(map(str, written))}", err=True)
+        with ExitStack() as stack:
+            fps = min(max(frames.fps or USUAL_FPS, SLOWEST), FASTEST)
+            sinks = {name: stack.enter_context(open_sink(path, fps=fps)) for name, path in request.outputs.items()}
+            _separate(run, sinks, request, progress)
+            report = run.report(request.command)
+            full = replace(report, warnings=[*heard, *report.warnings])
+            page = None if request.report is None else full.to_html()
+        if request.report is not None and page is not None:
+            write_atomically(request.report, page)
+    typer.echo(json.dumps(_as_record(request, run, full), indent=2) if as_json else repr(report))
+    typer.echo(f"wrote {', '.join(request.written.values())}", err=True)
+
+
+def _separate(run: Run, sinks: dict[str, Sink], request: Request, progress: Progress) -> None:
+    white = 0.0
+    with _showing(run.source) as told:
+        for block, pieces in run:
+            white = white or max(1.0, run.scene.brightest)  # the same all along, or the video would flicker
+            with progress.stage("writing"):
+                for name, sink in sinks.items():
+                    sink.write(_shown(name, request.outputs[name], block, pieces, white))
+            told(run.n_frames)
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Clear away what is not complete when told to end, or when the terminal goes, as after Ctrl-C."""
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores one of them
+    for number in ours:
+        signal.signal(number, _as_interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _as_interrupt(signum: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _write(name: str, sink: Sink, path: Path, block: Array, pieces: Pieces, frames: Frames) -> None:
+@contextmanager
+def _hearing_warnings() -> Iterator[list[str]]:
+    """Say a warning in one line, without the place in our code; yield what has been said."""
+    heard: list[str] = []
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        heard.append(str(message))
+        typer.echo(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        yield heard
+
+
+def _shown(name: str, path: str, block: Array, pieces: Pieces, white: float) -> Array:
     """Numbers as they are to arrays; to videos and pictures what an eye can see."""
     if name == "mask":
-        sink.write(pieces.mask)
-        return
-    images = pieces.background if name == "background" else pieces.foreground
-    if path.suffix.lower() not in ARRAYS:
-        if name == "foreground":  # differences may be negative: show the frame itself where something moves
-            images = block * (pieces.mask if block.ndim == 3 else pieces.mask[..., None])
-        images = _visible(images, frames)
-    sink.write(images)
-
-
-def _visible(images: Array, frames: Frames) -> Array:
-    if frames.dtype == np.uint8:
-        return images
-    if frames.dtype == np.uint16:
-        return (images >> 8).astype(np.uint8)
-    return np.rint(255 * np.clip(images, 0, 1)).astype(np.uint8)
+        return pieces.mask
+    folder = path.endswith("/") or Path(path).is_dir() or not Path(path).suffix
+    if Path(path).suffix.lower() in ARRAYS and not folder:
+        return pieces.background if name == "background" else pieces.foreground
+    if name == "background":
+        images = pieces.background
+    else:  # differences may be negative: show the frame itself where something moves
+        images = block * (pieces.mask if block.ndim == 3 else pieces.mask[..., None])
+    if images.dtype == np.uint8 or (folder and images.dtype == np.uint16 and images.ndim == 3):
+        return images  # grey pictures may have 16 bits
+    return np.rint(np.clip(images.astype(np.float32) * (255 / white), 0, 255)).astype(np.uint8)
 
 
 def _as_record(request: Request, run: Run, report: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ DARKEST = 0.65  # share of its light that a background keeps in a shadow, at lea
 TIMES_NOISE = 9.0  # the best threshold on four scenes is 7 to 13 times the median of the evidence
 LEAST_CONTRAST = 0.02  # of the brightest value: what nobody sees is no foreground
 SMALLEST_SHARE = 1 / 2000  # of the frame: objects of fewer pixels are noise
+HOLE = 10  # times the smallest object: holes in objects that are smaller are filled
 COMPILED_FROM = 5_000_000  # values of a call's frames; fewer are not worth waiting for a compiler
 NEAR, FURTHER = np.array([1, 2, 1], dtype=np.float32) / 4, np.array([1, 2, 3, 2, 1], dtype=np.float32) / 9
 NEAR_SHARE = 0.7  # of the evidence around a pixel that it must have close by, or else objects have a halo
@@ -78,7 +79,7 @@ def foreground_evidence(frames: Array, background: Array, *, darkest: float = DA
 
 
 def foreground_mask(evidence: Array, detector: Detector) -> Array:
-    """(n_frames, height, width) booleans: evidence above the threshold, small objects removed."""
+    """(n_frames, height, width) booleans: evidence above the threshold, small objects removed, small holes filled."""
     n, height, width = evidence.shape
     mask = np.empty((n, height * width), dtype=bool)
     flat = evidence.reshape(n, -1)
@@ -195,5 +196,10 @@ def plain_clean(mask: Array, smallest: int) -> None:
 
     for image in mask:
         parts, _ = label(image, structure=np.ones((3, 3)))
-        sizes = np.bincount(parts.ravel())
-        image[sizes[parts] < smallest] = False
+        image[np.bincount(parts.ravel())[parts] < smallest] = False
+        holes, n_holes = label(~image)
+        small = np.bincount(holes.ravel(), minlength=n_holes + 1) < HOLE * smallest
+        for border in (holes[0], holes[-1], holes[:, 0], holes[:, -1]):
+            small[border] = False
+        small[0] = False
+        image[small[holes]] = True
