@@ -223,16 +223,14 @@ def measure(system: str, scene: str) -> dict[str, Any]:
 def judge(frames: Any, rows: Any, masks: Any, background: Any, own: Any) -> dict[str, Any]:
     """F1 of the plain residual, and of our post-processing of it: best threshold, and the automatic one."""
     from graphlowrank.metrics import best_f1, mask_scores
-    from graphlowrank.video.foreground import DARKEST, foreground_evidence, foreground_mask, tune_detector
+    from graphlowrank.video.foreground import foreground_evidence, foreground_mask, tune_detector
 
     scored = np.asarray(background[rows], dtype=np.float32)
     evidence = foreground_evidence(frames[rows], scored)
     some = np.unique(np.linspace(0, len(frames) - 1, 20).round().astype(int))
     begin = time.perf_counter()
-    detector = tune_detector(
-        frames[some], np.asarray(background[some], dtype=np.float32), brightest=255.0, threshold=None, smallest=None,
-        darkest=DARKEST,
-    )  # fmt: skip
+    quiet = foreground_evidence(frames[some], np.asarray(background[some], dtype=np.float32), darkest=1.0)
+    detector = tune_detector(float(np.median(quiet)), frames.shape[1:], brightest=255.0)
     automatic = foreground_mask(evidence, detector)
     found = {
         "raw F1": best_f1(masks, frames[rows] - scored).f1,

@@ -1,5 +1,7 @@
 """Background, foreground and mask of videos: compiled loops, models, chunks, and the whole."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,12 +134,19 @@ def test_evidence_of_equal_channels_is_that_of_one():
 def test_the_threshold_follows_the_noise():
     thresholds = []
     for noise in (2.0, 6.0):
-        frames, clean, _ = textured_scene(20, noise=noise)
-        options = {"brightest": 255.0, "threshold": None, "smallest": None, "darkest": 0.65}
-        thresholds.append(foreground.tune_detector(frames, clean, **options).threshold)
+        frames, _, _ = textured_scene(60, noise=noise)
+        thresholds.append(float(dict(choice[:2] for choice in separate(frames).report.choices)["threshold"]))
     assert thresholds[1] / thresholds[0] == pytest.approx(3, rel=0.2)
-    still = np.zeros((5, 20, 20), dtype=np.uint8)
-    assert foreground.tune_detector(still, still, **options).threshold == pytest.approx(0.02 * 255)
+    assert foreground.tune_detector(0.0, (20, 30), brightest=255.0).threshold == pytest.approx(0.02 * 255)
+    assert foreground.tune_detector(0.0, (200, 300), brightest=1.0).smallest == 30
+    assert foreground.tune_detector(0.0, (2, 3), brightest=1.0, threshold=0.3, smallest=7) == Detector(0.3, 7)
+
+
+def test_noise_is_that_of_the_background_whatever_moves():
+    frames, clean, _ = textured_scene(30, noise=2.0)
+    model = learn_background(frames, rank=2, solver="rpca", pixel_graph="grid", seed=0, progress=Progress())
+    by_hand = np.median(foreground_evidence(frames, clean, darkest=1.0))
+    assert stream.measure_noise(frames, model) == pytest.approx(by_hand, rel=0.15)
 
 
 # --- background --------------------------------------------------------------------------------------------------
@@ -236,10 +245,23 @@ def test_who_stands_still_for_most_of_a_chunk_is_not_furniture_yet(monkeypatch):
 def test_chunks_are_as_long_as_memory_allows():
     source = Counted()
     source.n_frames, source.shape = None, (480, 640, 3)
-    lengths = [stream.chunk_length(source, stream.Options(max_memory=gb * 1e9)) for gb in (1.2, 2.0, 20.0)]
-    assert lengths[0] < lengths[1] < lengths[2] == stream.CHUNK
+    plans = [stream.plan_chunks(source, stream.Options(max_memory=gb * 1e9)) for gb in (0.94, 1.5, 2.0, 20.0)]
+    lengths, samples = [plan.chunk for plan in plans], [plan.n_sampled for plan in plans]
+    assert 70 <= lengths[0] <= lengths[1] <= lengths[2] <= lengths[3] == stream.CHUNK
+    assert samples == sorted(samples)
+    assert (samples[0], samples[-1]) == (35, 100)
+    source.n_frames = 301
+    assert stream.plan_chunks(source, stream.Options(max_memory=0.94e9)).chunk in (76, 101, 151)  # of about one length
     with pytest.raises(ValueError, match=r"max_memory of 0.5 GB is too little for frames of 480 x 640 x 3: give"):
-        stream.chunk_length(source, stream.Options(max_memory=5e8))
+        stream.plan_chunks(source, stream.Options(max_memory=5e8))
+    advice = float(re.search(r"give ([\d.]+) GB", _error(source)).group(1))
+    assert stream.plan_chunks(source, stream.Options(max_memory=1.05e9 * advice)).chunk >= 100
+
+
+def _error(source):
+    with pytest.raises(ValueError) as caught:
+        stream.plan_chunks(source, stream.Options(max_memory=5e8))
+    return str(caught.value)
 
 
 # --- the whole ---------------------------------------------------------------------------------------------------

@@ -184,7 +184,9 @@ def video_command(
     stop: Annotated[int | None, typer.Option(min=1, help="Frame to end before.")] = None,
     step: Annotated[int, typer.Option(min=1, help="Take every n-th frame.")] = 1,
     scale: Annotated[float, typer.Option(min=0, max=1, help="Shrink frames by this factor, at most 1.")] = 1.0,
-    max_memory: Annotated[float, typer.Option(min=0, help="GB to work in; long videos go in chunks.")] = 1.5,
+    max_memory: Annotated[
+        float | None, typer.Option(min=0, help="GB to work in; if not given, a third of the machine's, 4 at most.")
+    ] = None,
     rank: Annotated[int | None, typer.Option(min=0, help="Ways in which the light changes; 4 if not given.")] = None,
     solver: Annotated[Solver, typer.Option(help="Model of the compressed frames.")] = Solver.RPCA,
     shadows: Annotated[bool, typer.Option(help="Do not take shadows for foreground.")] = True,
@@ -199,8 +201,8 @@ def video_command(
     Outputs are named by their extension: mp4, mov, mkv, avi, webm and gif are videos, npy and npz are arrays, a name
     without extension or with a / at its end is a folder of PNG files. Older files of these names are replaced.
 
-    Examples
-    --------
+    For example:
+
     graphlowrank video hall.mp4 -b empty.mp4 -f people.mp4 -r report.html
 
     graphlowrank video frames/ -m mask.npz --scale 0.5 --step 2
@@ -214,7 +216,7 @@ def video_command(
 
         options = {
             "rank": rank, "solver": solver.value, "pixel_graph": "grid", "n_sampled": 100, "shadows": shadows,
-            "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
+            "threshold": threshold, "smallest": smallest, "max_memory": max_memory and max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
         command = "graphlowrank " + shlex.join(sys.argv[1:])

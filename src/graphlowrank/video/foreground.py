@@ -94,15 +94,19 @@ def foreground_mask(evidence: Array, detector: Detector) -> Array:
 
 
 def tune_detector(
-    frames: Array, background: Array, *, brightest: float, threshold: float | None, smallest: int | None, darkest: float
+    noise: float,
+    image_shape: tuple[int, ...],
+    *,
+    brightest: float,
+    threshold: float | None = None,
+    smallest: int | None = None,
+    darkest: float = DARKEST,
 ) -> Detector:
-    """Threshold from the noise of some frames, size of the smallest object from that of the frame; unless given."""
-    # Most of a frame is background, so the median over all pixels is that of noise, whatever moves.
-    noise = float(np.median(foreground_evidence(frames, background, darkest=1.0)))
+    """Threshold from the noise, size of the smallest object from that of the frame; unless they are given."""
     if threshold is None:
         threshold = max(TIMES_NOISE * noise, LEAST_CONTRAST * brightest)
     if smallest is None:
-        smallest = max(1, round(SMALLEST_SHARE * frames.shape[1] * frames.shape[2]))
+        smallest = max(1, round(SMALLEST_SHARE * image_shape[0] * image_shape[1]))
     return Detector(threshold, smallest, darkest, noise)
 
 

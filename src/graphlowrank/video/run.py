@@ -17,7 +17,7 @@ from ..settings import SolverName
 from .foreground import DARKEST, LEAST_CONTRAST, TIMES_NOISE, Pieces
 from .page import Gallery, VideoReport
 from .reading import Frames
-from .stream import Options, Scene, evenly, separate_stream
+from .stream import Options, Scene, evenly, separate_stream, usual_memory
 
 PICTURED = 24  # frames in the report
 CROWDED = 0.5  # share of a frame: more than that is rarely what is looked for
@@ -29,6 +29,8 @@ PIXEL_GRAPHS = ("grid", "knn")
 def check_options(*, shadows: bool | float, **options: Any) -> Options:
     """Options of a run, or an error that says which of them is wrong."""
     darkest = {True: DARKEST, False: 1.0}.get(shadows, shadows) if isinstance(shadows, bool) else shadows
+    if options.get("max_memory") is None:
+        options["max_memory"] = usual_memory()
     found = Options(darkest=darkest, **options)
     if found.solver not in get_args(SolverName):
         raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(SolverName)))}; got {found.solver!r}.")
@@ -135,7 +137,7 @@ class Run:
                 str(last.rank),
                 why(options.rank, "light changes in few ways"),
             ),
-            ("frames learnt from", str(options.n_sampled), "evenly spread; fewer if there are not so many"),
+            ("frames learnt from", str(min(self.scene.n_sampled, self.n_frames)), "evenly spread over each chunk"),
             ("pixels learnt from", str(len(last.pixels)), "a lattice, enough to tell the light of a frame"),
             ("threshold", ", ".join(thresholds), why(options.threshold, noise)),
             ("smallest object", f"{detector.smallest} pixels", why(options.smallest, "a two-thousandth of the frame")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -13,14 +14,16 @@ from .._progress import Progress
 from .._threads import single_threaded_libraries
 from ..decoders.robust import BLOCK_ENTRIES
 from ..settings import SolverName
-from .background import Background, learn_background
-from .foreground import DARKEST, Detector, Pieces, separate_frames, signed, tune_detector
+from .background import AUTO_RANK, Background, learn_background
+from .foreground import DARKEST, Detector, Pieces, foreground_evidence, separate_frames, signed, tune_detector
 
 CHUNK = 2000  # frames, at most, that one background serves: scenes change
 FADE = 50  # frames over which a background gives way to the next
 TUNED_ON = 20  # frames that the noise is measured on
+MEDIAN_OF = 4_000_000  # pixels of them, about
 BLOCK_VALUES = 10_000_000  # of frames that are separated at a time
-LEAST_CHUNK = 20  # frames; fewer tell too little of a scene
+FEWER = (70, 50, 35)  # frames to learn from if memory is short
+LEAST_CHUNK = 100  # frames; fewer tell too little of a scene
 PROGRAM_BYTES = 350e6  # the interpreter and its libraries, compiled code among them
 
 
@@ -35,7 +38,7 @@ class Options:
     darkest: float = DARKEST
     threshold: float | None = None
     smallest: int | None = None
-    max_memory: float = 1e9
+    max_memory: float = 2e9
     block_values: int = BLOCK_VALUES
     seed: int = 0
 
@@ -71,6 +74,7 @@ class Scene:
     backgrounds: list[Background] = field(default_factory=list)
     detectors: list[Detector] = field(default_factory=list)
     brightest: float = 0.0
+    n_sampled: int = 0
 
 
 def separate_stream(
@@ -93,7 +97,9 @@ def separate_stream(
     progress
         Told of the stages.
     """
-    for chunk in _reading(source.blocks(chunk_length(source, options)), progress):
+    plan = plan_chunks(source, options)
+    scene.n_sampled = plan.n_sampled
+    for chunk in _reading(source.blocks(plan.chunk), progress):
         if chunk.dtype.kind == "f":
             chunk = chunk.astype(np.float32, copy=False)  # noqa: PLW2901
         with single_threaded_libraries():  # the matrices are small, and the compiled loops have threads of their own
@@ -122,7 +128,7 @@ def _reading(blocks: Iterator[Array], progress: Progress) -> Iterator[Array]:
 
 def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> None:
     """Learn the background of a chunk and how much noise there is around it."""
-    sample = chunk[evenly(len(chunk), options.n_sampled)]
+    sample = chunk[evenly(len(chunk), scene.n_sampled)]
     if scene.remembered is not None:
         sample = np.concatenate([scene.remembered, sample])
     whole = np.iinfo(sample.dtype).max if sample.dtype.kind == "u" else None
@@ -132,16 +138,25 @@ def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> N
         progress=progress,
     )  # fmt: skip
     with progress.stage("noise"):
-        some = sample[evenly(len(sample), TUNED_ON)]
-        decoded = np.einsum("fk,ckp->fpc", background.coefficients(some), background.factors).reshape(some.shape)
         scene.detectors.append(
             tune_detector(
-                some, decoded, brightest=scene.brightest, threshold=options.threshold, smallest=options.smallest,
+                measure_noise(sample[evenly(len(sample), TUNED_ON)], background), sample.shape[1:3],
+                brightest=scene.brightest, threshold=options.threshold, smallest=options.smallest,
                 darkest=options.darkest,
             )
         )  # fmt: skip
     scene.backgrounds.append(background)
-    scene.remembered = sample[::-2][::-1]
+    scene.remembered = sample[::-2][::-1].copy()  # a view would keep the rest alive
+
+
+def measure_noise(frames: Array, background: Background) -> float:
+    """Median of the evidence: most of a frame is background, so it is that of noise, whatever moves."""
+    found = []
+    every = -(-frames[0].size * len(frames) // MEDIAN_OF)
+    for frame, coefficients in zip(frames, background.coefficients(frames), strict=True):  # one by one: memory
+        behind = (coefficients @ background.factors).T.reshape(1, *frame.shape)
+        found.append(foreground_evidence(frame[None], behind, darkest=1.0).ravel()[::every])
+    return float(np.median(np.concatenate(found)))
 
 
 def mixture(frames: Array, first: int, last: Background | None, new: Background) -> tuple[Array, Array]:
@@ -158,24 +173,46 @@ def evenly(n: int, at_most: int) -> Array:
     return np.unique(np.linspace(0, n - 1, min(n, at_most)).round().astype(int))
 
 
-def chunk_length(source: Source, options: Options) -> int:
-    """Frames that share a background: as many as memory and the scene allow, and chunks of about one length."""
+@dataclass(frozen=True)
+class Plan:
+    """How a video is cut.
+
+    Attributes
+    ----------
+    chunk
+        Frames that share a background.
+    n_sampled
+        Frames of a chunk that it is learnt from.
+    """
+
+    chunk: int
+    n_sampled: int
+
+
+def plan_chunks(source: Source, options: Options) -> Plan:
+    """Learn from as many frames as asked and make chunks as long as scenes last, or less of both if memory is short."""
     values, bytes_each = int(np.prod(source.shape)), source.dtype.itemsize
     frame = values * bytes_each
-    sampled = 2 * options.n_sampled * frame
-    # Factors of two backgrounds, in single precision and, while they are fitted, in double.
-    factors = 4 * values * 8 * ((options.rank or 4) + 2)
-    working = BLOCK_ENTRIES * 4 * 4
+    # Factors of two backgrounds in single precision, and the fit of a channel in double.
+    factors = values * 8 * ((AUTO_RANK if options.rank is None else options.rank) + 1) * 2
     block = max(BLOCK_VALUES, values) * (2 * bytes_each + signed(source.dtype).itemsize + 2)
-    fixed = PROGRAM_BYTES + sampled + factors + working + block
-    room = int((options.max_memory - fixed) // (2 * frame))  # a chunk, and the next one while it is read
-    if room < LEAST_CHUNK:
-        size, least = " x ".join(map(str, source.shape)), (fixed + 2 * LEAST_CHUNK * frame) / 1e9
-        raise ValueError(
-            f"max_memory of {options.max_memory / 1e9:.2g} GB is too little for frames of {size}: give "
-            f"{least:.2g} GB, or a smaller scale."
-        )
-    limit = min(room, CHUNK)
-    if not source.n_frames:
-        return limit
-    return -(-source.n_frames // -(-source.n_frames // limit))
+    room = (options.max_memory - PROGRAM_BYTES - BLOCK_ENTRIES * 16 - factors - block) / frame
+    # A frame that is learnt from is held in the sample, in the one before it, and in copies of both.
+    for n_sampled in (options.n_sampled, *(n for n in FEWER if n < options.n_sampled)):
+        length = min(int(room - 4 * n_sampled) // 2, CHUNK)  # the next is read while the last is in use
+        if length >= min(2 * n_sampled, LEAST_CHUNK):
+            n = source.n_frames
+            return Plan(-(-n // -(-n // length)) if n else length, n_sampled)
+    least = options.max_memory - frame * (room - 4 * FEWER[-1] - 2 * LEAST_CHUNK)
+    raise ValueError(
+        f"max_memory of {options.max_memory / 1e9:.2g} GB is too little for frames of "
+        f"{' x '.join(map(str, source.shape))}: give {least / 1e9:.2g} GB, or a smaller scale."
+    )
+
+
+def usual_memory() -> float:
+    """Bytes to work in if nobody says: a third of the machine's memory, 4 GB at most."""
+    try:
+        return min(4e9, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 3)
+    except (AttributeError, ValueError, OSError):  # not on this system
+        return 2e9
