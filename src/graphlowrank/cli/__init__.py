@@ -184,12 +184,15 @@ def video_command(
     stop: Annotated[int | None, typer.Option(min=1, help="Frame to end before.")] = None,
     step: Annotated[int, typer.Option(min=1, help="Take every n-th frame.")] = 1,
     scale: Annotated[float, typer.Option(min=0, max=1, help="Shrink frames by this factor, at most 1.")] = 1.0,
-    max_memory: Annotated[
-        float | None, typer.Option(min=0, help="GB to work in; if not given, a third of the machine's, 4 at most.")
+    fps: Annotated[
+        float | None, typer.Option(min=0.01, max=1000, help="Rate of written videos; the input's, or 25.")
     ] = None,
+    max_memory: Annotated[float, typer.Option(min=0, help="GB to work in; long videos go in chunks.")] = 4.0,
     rank: Annotated[int | None, typer.Option(min=0, help="Ways in which the light changes; 4 if not given.")] = None,
     solver: Annotated[Solver, typer.Option(help="Model of the compressed frames.")] = Solver.RPCA,
-    shadows: Annotated[bool, typer.Option(help="Do not take shadows for foreground.")] = True,
+    shadows_too: Annotated[
+        bool, typer.Option("--shadows-are-foreground", help="Take shadows for foreground like anything else.")
+    ] = False,
     threshold: Annotated[float | None, typer.Option(min=0, help="Grey levels; from the noise if not given.")] = None,
     smallest: Annotated[int | None, typer.Option(min=0, help="Pixels of the smallest object.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="All cores if not given.")] = None,
@@ -215,12 +218,12 @@ def video_command(
         from .video import Request, run_video
 
         options = {
-            "rank": rank, "solver": solver.value, "pixel_graph": "grid", "n_sampled": 100, "shadows": shadows,
-            "threshold": threshold, "smallest": smallest, "max_memory": max_memory and max_memory * 1e9,
+            "rank": rank, "solver": solver.value, "pixel_graph": "grid", "n_sampled": 100, "shadows": not shadows_too,
+            "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
         command = "graphlowrank " + shlex.join(sys.argv[1:])
-        run_video(Request(source, asked, report, part, options, threads, command), as_json=as_json)
+        run_video(Request(source, asked, report, part, options, fps, threads, command), as_json=as_json)
 
 
 @contextmanager

@@ -18,10 +18,11 @@ import numpy as np
 import typer
 
 from .._backend import Array
-from .._files import check_writable, write_atomically
+from .._files import check_writable, writing
 from .._progress import Progress
 from .._threads import limit_threads
 from ..video.foreground import Pieces
+from ..video.page import VideoReport
 from ..video.reading import Frames, open_frames
 from ..video.run import Run, check_options
 from ..video.stream import Options
@@ -43,6 +44,7 @@ class Request:
     report: Path | None
     part: dict[str, Any]
     options: dict[str, Any]
+    fps: float | None
     threads: int | None
     command: str
     checked: Options = field(init=False)
@@ -86,49 +88,74 @@ def need_pages() -> None:
 
 
 def run_video(request: Request, *, as_json: bool) -> None:
-    """Read, separate and write; nothing appears under its name before all of it has been separated."""
+    """Read, separate and write; nothing appears under its name unless all of it does."""
     progress = Progress()
     with (
-        _ending_in_order(), _hearing_warnings() as heard, limit_threads(request.threads),
+        _ending_in_order() as hold_on, _hearing_warnings() as heard, limit_threads(request.threads),
         open_frames(request.source, **request.part) as frames,
     ):  # fmt: skip
         run = Run(frames, request.checked, progress)
         with ExitStack() as stack:
-            fps = min(max(frames.fps or USUAL_FPS, SLOWEST), FASTEST)
+            fps = min(max(request.fps or frames.fps or USUAL_FPS, SLOWEST), FASTEST)
             sinks = {name: stack.enter_context(open_sink(path, fps=fps)) for name, path in request.outputs.items()}
-            _separate(run, sinks, request, progress)
+            _separate(run, sinks, progress)
             report = run.report(request.command)
             full = replace(report, warnings=[*heard, *report.warnings])
-            page = None if request.report is None else full.to_html()
-        if request.report is not None and page is not None:
-            write_atomically(request.report, page)
-    typer.echo(json.dumps(_as_record(request, run, full), indent=2) if as_json else repr(report))
+            for sink in sinks.values():
+                sink.complete()
+            if request.report is not None:
+                page = full.to_html().encode()
+                file = stack.enter_context(writing(request.report))
+                file.write(page)
+                file.flush()
+            hold_on()  # what is left takes no time: every output gets its name
+    typer.echo(json.dumps(_as_record(request, run, full), indent=2) if as_json else _summary(report))
     typer.echo(f"wrote {', '.join(request.written.values())}", err=True)
 
 
-def _separate(run: Run, sinks: dict[str, Sink], request: Request, progress: Progress) -> None:
+def _summary(report: VideoReport) -> str:
+    slowest = sorted(report.stages.items(), key=lambda stage: -stage[1])[:3]
+    stages = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in slowest)
+    return "\n".join(
+        [
+            *report.summary,
+            f"{report.frames_per_second:.0f} frames a second; most of the time: {stages}.",
+            *report.warnings,
+        ]
+    )
+
+
+def _separate(run: Run, sinks: dict[str, Sink], progress: Progress) -> None:
     white = 0.0
     with _showing(run.source) as told:
         for block, pieces in run:
             white = white or max(1.0, run.scene.brightest)  # the same all along, or the video would flicker
             with progress.stage("writing"):
                 for name, sink in sinks.items():
-                    sink.write(_shown(name, request.outputs[name], block, pieces, white))
+                    sink.write(_shown(name, sink.kind, block, pieces, white))
             told(run.n_frames)
 
 
 @contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Clear away what is not complete when told to end, or when the terminal goes, as after Ctrl-C."""
+def _ending_in_order() -> Iterator[Callable[[], None]]:
+    """Clear away what is not complete when told to end, or when the terminal goes, as after Ctrl-C.
+
+    Yields what makes us deaf to that until we are through.
+    """
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores one of them
-    for number in ours:
-        signal.signal(number, _as_interrupt)
+    before = {number: signal.signal(number, _as_interrupt) for number in ours}
+    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+
+    def hold_on() -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+
     try:
-        yield
+        yield hold_on
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _as_interrupt(signum: int, frame: object) -> None:
@@ -149,18 +176,17 @@ def _hearing_warnings() -> Iterator[list[str]]:
         yield heard
 
 
-def _shown(name: str, path: str, block: Array, pieces: Pieces, white: float) -> Array:
+def _shown(name: str, kind: str, block: Array, pieces: Pieces, white: float) -> Array:
     """Numbers as they are to arrays; to videos and pictures what an eye can see."""
     if name == "mask":
         return pieces.mask
-    folder = path.endswith("/") or Path(path).is_dir() or not Path(path).suffix
-    if Path(path).suffix.lower() in ARRAYS and not folder:
+    if kind in ARRAYS:
         return pieces.background if name == "background" else pieces.foreground
     if name == "background":
         images = pieces.background
     else:  # differences may be negative: show the frame itself where something moves
         images = block * (pieces.mask if block.ndim == 3 else pieces.mask[..., None])
-    if images.dtype == np.uint8 or (folder and images.dtype == np.uint16 and images.ndim == 3):
+    if images.dtype == np.uint8 or (kind == "" and images.dtype == np.uint16 and images.ndim == 3):
         return images  # grey pictures may have 16 bits
     return np.rint(np.clip(images.astype(np.float32) * (255 / white), 0, 255)).astype(np.uint8)
 

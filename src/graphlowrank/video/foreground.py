@@ -110,9 +110,7 @@ def tune_detector(
     return Detector(threshold, smallest, darkest, noise)
 
 
-def separate_frames(
-    frames: Array, coefficients: Array, factors: Array, detector: Detector, *, brightest: float
-) -> Pieces:
+def separate_frames(frames: Array, coefficients: Array, factors: Array, detector: Detector) -> Pieces:
     """Background ``coefficients @ factors`` of frames, the mask, and the residual under it.
 
     Parameters
@@ -123,15 +121,13 @@ def separate_frames(
         (n, k) and (channels, k, n_pixels).
     detector
         How the mask is found.
-    brightest
-        Largest value of whole numbers.
     """
     n, height, width = frames.shape[:3]
     planes, whole = as_planes(frames), frames.dtype.kind == "u"
     background = np.empty_like(planes)
     foreground = np.empty(planes.shape, dtype=signed(frames.dtype))
     mask = np.empty((n, height * width), dtype=bool)
-    top = brightest if whole else 0.0
+    top = float(np.iinfo(frames.dtype).max) if whole else 0.0
     if frames.size < COMPILED_FROM:
         decoded = np.einsum("fk,ckp->cfp", coefficients, factors)
         evidence = np.empty(mask.shape, dtype=np.float32)

@@ -133,7 +133,7 @@ class VideoReport:
         try:
             from jinja2 import Environment, StrictUndefined
         except ImportError as error:
-            raise ImportError("Pages need Jinja: pip install graphlowrank[plots]") from error
+            raise ImportError("Pages need Jinja: pip install graphlowrank[video]") from error
 
         source = files(__package__).joinpath("page.html.j2").read_text(encoding="utf-8")
         environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -231,7 +231,7 @@ def _picture(pixels: Array) -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("Pages of videos need Pillow: pip install graphlowrank[data]") from error
+        raise ImportError("Pages of videos need Pillow: pip install graphlowrank[video]") from error
     return Image.fromarray(np.ascontiguousarray(pixels))
 
 

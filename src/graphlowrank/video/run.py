@@ -17,7 +17,7 @@ from ..settings import SolverName
 from .foreground import DARKEST, LEAST_CONTRAST, TIMES_NOISE, Pieces
 from .page import Gallery, VideoReport
 from .reading import Frames
-from .stream import Options, Scene, evenly, separate_stream, usual_memory
+from .stream import Options, Scene, evenly, separate_stream
 
 PICTURED = 24  # frames in the report
 CROWDED = 0.5  # share of a frame: more than that is rarely what is looked for
@@ -29,8 +29,6 @@ PIXEL_GRAPHS = ("grid", "knn")
 def check_options(*, shadows: bool | float, **options: Any) -> Options:
     """Options of a run, or an error that says which of them is wrong."""
     darkest = {True: DARKEST, False: 1.0}.get(shadows, shadows) if isinstance(shadows, bool) else shadows
-    if options.get("max_memory") is None:
-        options["max_memory"] = usual_memory()
     found = Options(darkest=darkest, **options)
     if found.solver not in get_args(SolverName):
         raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(SolverName)))}; got {found.solver!r}.")
@@ -75,7 +73,10 @@ class Run:
             yield frames, pieces
         self._seconds = time.perf_counter() - begin
         if self.n_frames < 2:
-            raise ValueError(f"{self.source.name} has {self.n_frames} frame; what moves shows from two on.")
+            frames = f"{self.n_frames} frame{'' if self.n_frames == 1 else 's'}"
+            raise ValueError(
+                f"there are {frames} in the part of {self.source.name} asked for; two are needed at least."
+            )
 
     def report(self, command: str | None = None) -> VideoReport:
         """Everything there is to say about a run that has ended."""
@@ -176,4 +177,5 @@ class _Pictures:
 def _as_bytes(images: Array, brightest: float) -> Array:
     if images.dtype == np.uint8:
         return images
-    return np.rint(np.clip(images.astype(np.float32) * (255 / max(brightest, 1e-12)), 0, 255)).astype(np.uint8)
+    white = max(1.0, brightest)  # floats that are darker than 1 all along are dark
+    return np.rint(np.clip(images.astype(np.float32) * (255 / white), 0, 255)).astype(np.uint8)

@@ -56,7 +56,7 @@ def separate(
     stop: int | None = None,
     step: int = 1,
     scale: float = 1.0,
-    max_memory: float | None = None,
+    max_memory: float = 4e9,
     n_jobs: int | None = None,
     random_state: int = 0,
     verbose: int = 0,
@@ -92,8 +92,8 @@ def separate(
     start, stop, step, scale
         Frames to use, and a factor of at most 1 to shrink them by.
     max_memory
-        Bytes to work in, beside what is given and returned; None for a third of the machine's memory, 4 GB at most.
-        Where it is short, chunks are shorter and are learnt from fewer frames.
+        Bytes to work in, beside what is given and returned. Where they are few, chunks are shorter and are learnt from
+        fewer frames.
     n_jobs
         Threads; None for every core. The answer does not depend on them.
     random_state

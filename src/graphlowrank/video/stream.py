@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,7 +37,7 @@ class Options:
     darkest: float = DARKEST
     threshold: float | None = None
     smallest: int | None = None
-    max_memory: float = 2e9
+    max_memory: float = 4e9
     block_values: int = BLOCK_VALUES
     seed: int = 0
 
@@ -110,9 +109,7 @@ def separate_stream(
             frames = chunk[first : first + step]
             with progress.stage("frames"):
                 coefficients, factors = mixture(frames, first, last, new)
-                pieces = separate_frames(
-                    frames, coefficients, factors, scene.detectors[-1], brightest=scene.brightest
-                )  # fmt: skip
+                pieces = separate_frames(frames, coefficients, factors, scene.detectors[-1])
             yield frames, pieces
 
 
@@ -131,8 +128,7 @@ def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> N
     sample = chunk[evenly(len(chunk), scene.n_sampled)]
     if scene.remembered is not None:
         sample = np.concatenate([scene.remembered, sample])
-    whole = np.iinfo(sample.dtype).max if sample.dtype.kind == "u" else None
-    scene.brightest = float(np.abs(sample).max() if whole is None else whole)
+    scene.brightest = max(scene.brightest, _brightest(sample))
     background = learn_background(
         sample, rank=options.rank, solver=options.solver, pixel_graph=options.pixel_graph, seed=options.seed,
         progress=progress,
@@ -157,6 +153,14 @@ def measure_noise(frames: Array, background: Background) -> float:
         behind = (coefficients @ background.factors).T.reshape(1, *frame.shape)
         found.append(foreground_evidence(frame[None], behind, darkest=1.0).ravel()[::every])
     return float(np.median(np.concatenate(found)))
+
+
+def _brightest(sample: Array) -> float:
+    """Largest value there can be: of floats the largest there is; uint16 often holds 10, 12 or 14 bits of a camera."""
+    if sample.dtype == np.uint8:
+        return 255.0
+    most = np.abs(sample).max()
+    return float(most) if sample.dtype.kind == "f" else float(max(255, 2 ** int(most).bit_length() - 1))
 
 
 def mixture(frames: Array, first: int, last: Background | None, new: Background) -> tuple[Array, Array]:
@@ -208,11 +212,3 @@ def plan_chunks(source: Source, options: Options) -> Plan:
         f"max_memory of {options.max_memory / 1e9:.2g} GB is too little for frames of "
         f"{' x '.join(map(str, source.shape))}: give {least / 1e9:.2g} GB, or a smaller scale."
     )
-
-
-def usual_memory() -> float:
-    """Bytes to work in if nobody says: a third of the machine's memory, 4 GB at most."""
-    try:
-        return min(4e9, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 3)
-    except (AttributeError, ValueError, OSError):  # not on this system
-        return 2e9

@@ -49,20 +49,24 @@ class Sink:
     """Takes frames, block by block, inside a ``with`` statement; returned by :func:`open_sink`.
 
     When the statement ends the output appears under its name, complete. If it ends by an exception, Ctrl-C included,
-    nothing is left of it, and an older file of that name stays as it was.
+    nothing is left of it, and an older file of that name stays as it was. Where several outputs are to appear
+    together or not at all, call :meth:`complete` on each of them inside their statements: all that is left is to name
+    them.
 
     Attributes
     ----------
+    kind
+        Extension of the file, in lower case; empty for a folder of pictures.
     n_frames
         Frames written so far.
     """
 
     def __init__(self, path: str | os.PathLike[str], kind: str, fps: float) -> None:
-        self._path, self._kind, self._fps = path, kind, fps
+        self._path, self.kind, self._fps = path, kind, fps
         self._target = self._temporary = Path(path)
         self._writer: Writer | None = None
         self._first: tuple[tuple[int, ...], np.dtype] | None = None
-        self._entered = False
+        self._entered = self._complete = False
         self.n_frames = 0
 
     def write(self, frames: Array) -> None:
@@ -82,17 +86,35 @@ class Sink:
         OSError
             "cannot write <path>: <reason>".
         """
-        if not self._entered:
-            raise ValueError("a sink takes frames only inside its with statement.")
+        if not self._entered or self._complete:
+            raise ValueError("a sink takes frames only inside its with statement, and until it is complete.")
         frames = np.asarray(frames)
         self._check(frames)
-        if frames.dtype == bool and self._kind not in {".npy", ".npz"}:
+        if frames.dtype == bool and self.kind not in {".npy", ".npz"}:
             frames = frames.astype(np.uint8) * np.uint8(255)
         with naming(self._path):
             if self._writer is None:
-                self._writer = _start(self._kind, self._temporary, frames, self._fps)
+                self._writer = _start(self.kind, self._temporary, frames, self._fps)
             self._writer.write(frames)
         self.n_frames += len(frames)
+
+    def complete(self) -> None:
+        """Write everything to the disk, under a name of its own still; takes no more frames.
+
+        Raises
+        ------
+        ValueError
+            If there were no frames.
+        OSError
+            "cannot write <path>: <reason>".
+        """
+        if self._complete:
+            return
+        if self._writer is None or self.n_frames == 0:
+            raise ValueError(f"no frames were written to {os.fspath(self._path)}.")
+        with naming(self._path):
+            self._writer.finish()
+        self._complete = True
 
     def __enter__(self) -> Self:
         with naming(self._path):
@@ -103,21 +125,19 @@ class Sink:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._entered = False
-        complete = False
+        named = False
         try:
             if kind is None:
                 self._finish()
-                complete = True
+                named = True
         finally:
-            if not complete:
+            if not named:
                 self._clear()
 
     def _finish(self) -> None:
-        if self._writer is None or self.n_frames == 0:
-            raise ValueError(f"no frames were written to {os.fspath(self._path)}.")
+        self.complete()
         with naming(self._path):
-            self._writer.finish()
-            if self._kind == _FOLDER and self._target.is_dir():
+            if self.kind == _FOLDER and self._target.is_dir():
                 self._target.rmdir()  # it was empty; if it no longer is, its files are not ours to mix with
             self._temporary.replace(self._target)
 
@@ -137,7 +157,7 @@ class Sink:
                 f"frames must have the shape (n, height, width) or (n, height, width, 3); got {frames.shape}."
             )
         if self._first is None:
-            _check_type(self._kind, dtype, os.fspath(self._path))
+            _check_type(self.kind, dtype, os.fspath(self._path))
             self._first = shape, dtype
         elif (shape, dtype) != self._first:
             before, kind = self._first
