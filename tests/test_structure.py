@@ -14,7 +14,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["experiments"], ["bench"], ["video"], ["report"], ["methods"], ["estimators"], ["guarantees"],
+    ["cli", "__main__"], ["experiments"], ["bench"], ["video", "tomography"], ["report"], ["methods"], ["estimators"],
+    ["guarantees"],
     ["pipeline"], ["small_problem", "two_graphs"],
     ["settings", "standardise"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],

@@ -73,10 +73,8 @@ class Run:
             yield frames, pieces
         self._seconds = time.perf_counter() - begin
         if self.n_frames < 2:
-            frames = f"{self.n_frames} frame{'' if self.n_frames == 1 else 's'}"
-            raise ValueError(
-                f"there are {frames} in the part of {self.source.name} asked for; two are needed at least."
-            )
+            count = f"{self.n_frames} frame{'' if self.n_frames == 1 else 's'}"
+            raise ValueError(f"at least two frames are needed; the selection of {self.source.name} has {count}.")
 
     def report(self, command: str | None = None) -> VideoReport:
         """Everything there is to say about a run that has ended."""

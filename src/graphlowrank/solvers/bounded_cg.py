@@ -1,0 +1,97 @@
+"""Conjugate gradients for quadratic problems whose unknowns may have to stay above zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .._backend import Array
+from ..solution import Solution
+
+PROPORTION = 1.0  # of free to chopped gradient: below it, the set of zeros is left before CG goes on
+ROUNDING = 1e-12
+
+
+def bounded_cg(
+    apply: Callable[[Array], Array],
+    b: Array,
+    x0: Array,
+    *,
+    norm: float,
+    nonnegative: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+) -> Solution:
+    """``argmin x^T H x / 2 - b^T x``, over all x or over x >= 0, for a symmetric positive semi-definite H.
+
+    Without the bound it is the method of conjugate gradients. With it, the modified proportioning of Dostál and
+    Schöberl (2005): conjugate gradients on the entries that are not zero, a step of projected gradient where one of
+    them would become negative, and a step that frees zeros where they hold the answer back. The objective never grows.
+
+    Parameters
+    ----------
+    apply
+        ``H @ x``.
+    b, x0
+        (n,) right-hand side and first guess; negative entries of the guess become zero if there is a bound.
+    norm
+        At least the largest eigenvalue of H; used only with a bound.
+    nonnegative
+        Whether there is a bound.
+    tol
+        Stop when the projected gradient, which vanishes at the answer, is shorter than ``tol`` times b.
+    max_iter
+        Products with H allowed.
+
+    Returns
+    -------
+    solution
+        ``objective`` after each step; ``residual`` is the relative length of the projected gradient.
+    """
+    x = np.maximum(x0, 0) if nonnegative else x0.copy()
+    gradient = apply(x) - b
+    length = float(np.linalg.norm(b)) or 1.0
+    history, n_iter = [0.5 * float(x @ (gradient - b))], 1
+    free = _free(x, gradient, nonnegative)
+    p = free.copy()
+    while True:
+        chopped = np.where(x > 0, 0, np.minimum(gradient, 0)) if nonnegative else None
+        residual = float(np.sqrt(free @ free + (0.0 if chopped is None else chopped @ chopped))) / length
+        if residual <= tol or n_iter >= max_iter:
+            return Solution(x, n_iter, residual <= tol, residual, history)
+        stuck = chopped is not None and chopped @ chopped > PROPORTION**2 * (free @ free)
+        direction = chopped if stuck and chopped is not None else p
+        Hp = apply(direction)
+        n_iter += 1
+        curvature = float(direction @ Hp)
+        if curvature <= ROUNDING * norm * float(direction @ direction):  # flat: there is nothing to gain this way
+            return Solution(x, n_iter, residual <= tol, residual, history)
+        step = float(gradient @ direction) / curvature
+        longest = _longest_step(x, direction) if nonnegative else np.inf
+        if step <= longest:
+            x = x - step * direction
+            gradient = gradient - step * Hp
+            x = np.maximum(x, 0) if nonnegative else x
+            free = _free(x, gradient, nonnegative)
+            p = free.copy() if stuck else free - float(free @ Hp) / curvature * p
+        else:
+            x = x - longest * direction
+            gradient = gradient - longest * Hp
+            x = np.maximum(x - _free(x, gradient, nonnegative) / norm, 0)
+            gradient = apply(x) - b
+            n_iter += 1
+            free = _free(x, gradient, nonnegative)
+            p = free.copy()
+        history.append(0.5 * float(x @ (gradient - b)))
+
+
+def _free(x: Array, gradient: Array, nonnegative: bool) -> Array:  # noqa: FBT001
+    """Gradient of the entries that may move either way."""
+    return np.where(x > 0, gradient, 0) if nonnegative else gradient.copy()
+
+
+def _longest_step(x: Array, direction: Array) -> float:
+    """How far ``x - step * direction`` stays above zero."""
+    falling = direction > 0
+    return float(np.min(x[falling] / direction[falling])) if falling.any() else np.inf

@@ -1,0 +1,328 @@
+"""Linear measurements of an image: how to make them, restrict them and check them.
+
+An operator maps an image, flattened row by row, to a vector of real measurements. It is an array, a sparse matrix or a
+:class:`scipy.sparse.linalg.LinearOperator`. Tomography has a module of its own, ``projection``.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.fft
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.utils import check_random_state
+
+from .._backend import Array
+
+MOST_DENSE_ENTRIES = 100_000_000  # 800 MB
+ADJOINT_TOLERANCE = 1e-4  # far above the rounding of float32, far below what misleads a solver
+
+
+def entry_sampling(mask: Any) -> sp.csr_array:
+    """Read single pixels: the rows of the identity where ``mask`` is True (matrix completion).
+
+    Parameters
+    ----------
+    mask
+        (height, width) True for the pixels that are measured.
+
+    Returns
+    -------
+    A
+        (number of True, height * width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> entry_sampling([[True, False], [False, True]]) @ np.array([1.0, 2.0, 3.0, 4.0])
+    array([1., 4.])
+    """
+    mask = _check_mask(mask, check_image_shape(np.shape(mask)))
+    pixels = np.flatnonzero(mask)
+    return sp.csr_array((np.ones(len(pixels)), pixels, np.arange(len(pixels) + 1)), shape=(len(pixels), mask.size))
+
+
+def gaussian_projections(shape: tuple[int, int], n_measurements: int, *, random_state: Any = None) -> Array:
+    """Draw independent Gaussian entries of variance 1 / n_measurements: lengths are kept on average.
+
+    Parameters
+    ----------
+    shape
+        (height, width) of the image.
+    n_measurements
+        Number of rows.
+    random_state
+        Seed, or generator as in scikit-learn.
+
+    Returns
+    -------
+    A
+        (n_measurements, height * width); up to 100 million entries.
+
+    Examples
+    --------
+    >>> gaussian_projections((8, 8), 20, random_state=0).shape
+    (20, 64)
+    """
+    height, width = check_image_shape(shape)
+    n_measurements = check_count("n_measurements", n_measurements)
+    n_entries = n_measurements * height * width
+    if n_entries > MOST_DENSE_ENTRIES:
+        raise ValueError(
+            f"{n_measurements} dense projections of {height} x {width} pixels have {n_entries:,} entries, more than "
+            f"{MOST_DENSE_ENTRIES:,}; take fewer, or fourier_sampling, which stores none."
+        )
+    deviation = 1 / np.sqrt(n_measurements)
+    return np.asarray(check_random_state(random_state).normal(scale=deviation, size=(n_measurements, height * width)))
+
+
+def fourier_sampling(shape: tuple[int, int], mask: Any) -> LinearOperator:
+    """Read some frequencies of a real image (magnetic resonance): the orthonormal 2-D Fourier transform, undersampled.
+
+    The measurements are real: first the real parts at the kept frequencies, row by row, then the imaginary parts. A
+    real image has conjugate values at mirrored frequencies. The rows are orthogonal where only one of the two is kept;
+    keeping both says nothing new. The norm of the operator is at most 1.
+
+    Parameters
+    ----------
+    shape
+        (height, width) of the image.
+    mask
+        (height, width) True for the frequencies kept, in the order of ``numpy.fft.fft2``: mean first.
+
+    Returns
+    -------
+    A
+        (2 * number of True, height * width).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = fourier_sampling((2, 2), [[True, False], [False, False]])
+    >>> float((A @ np.array([1.0, 2.0, 3.0, 4.0]))[0])  # sum over the root of the number of pixels
+    5.0
+    """
+    shape = check_image_shape(shape)
+    mask = _check_mask(mask, shape)
+    n_kept = int(mask.sum())
+
+    def transform(image: Array) -> Array:
+        kept = scipy.fft.fft2(np.reshape(image, shape), norm="ortho")[mask]
+        return np.concatenate([kept.real, kept.imag])
+
+    def adjoint(values: Array) -> Array:
+        values = np.ravel(values)
+        spectrum = np.zeros(shape, dtype=np.result_type(values, np.complex64))
+        spectrum[mask] = values[:n_kept] + 1j * values[n_kept:]
+        return np.asarray(scipy.fft.ifft2(spectrum, norm="ortho").real.ravel())
+
+    return LinearOperator((2 * n_kept, mask.size), matvec=transform, rmatvec=adjoint, dtype=np.float64)
+
+
+def radial_mask(shape: tuple[int, int], n_lines: int) -> Array:
+    """Mark the frequencies on a star of lines through the mean, at equal angles, for :func:`fourier_sampling`.
+
+    Parameters
+    ----------
+    shape
+        (height, width) of the image.
+    n_lines
+        Lines from border to border; the first runs along a row.
+
+    Returns
+    -------
+    mask
+        (height, width) in the order of ``numpy.fft.fft2``; ``numpy.fft.fftshift`` shows the star.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.fft.fftshift(radial_mask((5, 5), 4)).astype(int)
+    array([[1, 0, 1, 0, 1],
+           [0, 1, 1, 1, 0],
+           [1, 1, 1, 1, 1],
+           [0, 1, 1, 1, 0],
+           [1, 0, 1, 0, 1]])
+    """
+    height, width = check_image_shape(shape)
+    n_lines = check_count("n_lines", n_lines)
+    angles = np.pi * np.arange(n_lines) / n_lines
+    direction = np.stack([np.sin(angles), np.cos(angles)])
+    direction /= np.abs(direction).max(axis=0)  # one pixel a step along the steeper axis: lines have no gaps
+    steps = np.arange(-(max(shape) // 2), max(shape) // 2 + 1)
+    down, right = np.rint(direction[:, :, None] * steps).astype(np.int64)
+    inside = (np.abs(down) <= height // 2) & (np.abs(right) <= width // 2)
+    mask = np.zeros((height, width), dtype=bool)
+    mask[down[inside] % height, right[inside] % width] = True
+    return mask
+
+
+def row_subset(A: Any, keep: Any) -> Any:
+    """Restrict an operator to some of its measurements: missing detectors, rays held out.
+
+    Parameters
+    ----------
+    A
+        Array, sparse matrix or LinearOperator.
+    keep
+        (n_measurements,) True for those kept, or the numbers of the kept ones, each at most once.
+
+    Returns
+    -------
+    restricted
+        Of the kind of ``A``; a sparse matrix comes back in rows (CSR).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row_subset(np.eye(3), [True, False, True])
+    array([[1., 0., 0.],
+           [0., 0., 1.]])
+    """
+    operator = _known_kind(A)
+    rows = _check_rows(keep, operator.shape[0])
+    if not isinstance(operator, LinearOperator):
+        return operator[rows]
+    n_all, n_pixels = operator.shape
+
+    def adjoint(values: Array) -> Array:
+        filled = np.zeros(n_all, dtype=np.asarray(values).dtype)
+        filled[rows] = np.ravel(values)
+        return np.asarray(operator.rmatvec(filled))
+
+    return LinearOperator(
+        (len(rows), n_pixels), matvec=lambda image: operator.matvec(image)[rows], rmatvec=adjoint, dtype=operator.dtype
+    )
+
+
+def as_operator(A: Any, shape: tuple[int, int]) -> LinearOperator:
+    """Check measurements that a user gave, and offer them as products with ``A`` and its transpose.
+
+    Parameters
+    ----------
+    A
+        (n_measurements, height * width) array, sparse matrix or LinearOperator; real and finite. A LinearOperator must
+        have ``rmatvec``, which is tried on random vectors.
+    shape
+        (height, width) of the image.
+
+    Returns
+    -------
+    operator
+        With ``matvec`` and ``rmatvec``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_operator(np.ones((1, 4)), (2, 2)).rmatvec([3.0])
+    array([3., 3., 3., 3.])
+    """
+    height, width = check_image_shape(shape)
+    operator = _known_kind(A)
+    if operator.shape[1] != height * width:
+        raise ValueError(
+            f"an image of {height} x {width} pixels needs an operator of {height * width} columns, "
+            f"got {operator.shape[1]}."
+        )
+    if operator.shape[0] == 0:
+        raise ValueError("the operator has no rows: nothing is measured.")
+    if isinstance(operator, LinearOperator):
+        check_adjoint(operator)
+        return operator
+    if not np.isfinite(operator.data if sp.issparse(operator) else operator).all():
+        raise ValueError("the operator must have finite entries.")
+    # Not aslinearoperator, whose adjoint copies the matrix.
+    transpose = operator.T
+    return LinearOperator(
+        operator.shape, matvec=operator.__matmul__, rmatvec=transpose.__matmul__, matmat=operator.__matmul__,
+        rmatmat=transpose.__matmul__, dtype=operator.dtype,
+    )  # fmt: skip
+
+
+def check_adjoint(operator: LinearOperator) -> None:
+    """Raise ValueError unless ``<A x, y> = <x, A^T y>`` for a random x and y, up to rounding."""
+    rng = np.random.default_rng(0)
+    dtype = np.float32 if operator.dtype == np.float32 else np.float64
+    y, x = (rng.standard_normal(n).astype(dtype) for n in operator.shape)
+    try:
+        Ax, Aty = np.asarray(operator.matvec(x)), np.asarray(operator.rmatvec(y))
+    except NotImplementedError:
+        raise ValueError("the operator has no adjoint: a LinearOperator needs rmatvec besides matvec.") from None
+    if np.iscomplexobj(Ax) or np.iscomplexobj(Aty):
+        raise ValueError("the operator must be real: stack real and imaginary parts.")
+    if not (np.isfinite(Ax).all() and np.isfinite(Aty).all()):
+        raise ValueError("the operator must give finite values.")
+    left, right = (np.dot(a.astype(np.float64), b.astype(np.float64)) for a, b in ((Ax, y), (x, Aty)))
+    # <A x, y> scatters around 0 by the length of A x: that, not its own size, tells what is a large difference.
+    if abs(left - right) > ADJOINT_TOLERANCE * max(np.linalg.norm(Ax), np.linalg.norm(Aty)):
+        raise ValueError(
+            f"rmatvec is not the transpose of matvec: <A x, y> = {left:.6g}, but <x, A^T y> = {right:.6g} for random "
+            "x and y."
+        )
+
+
+def check_image_shape(shape: Any) -> tuple[int, int]:
+    """Return (height, width), two positive whole numbers, or say that ``shape`` is something else."""
+    sides = tuple(np.atleast_1d(np.asarray(shape, dtype=object)))
+    if len(sides) != 2 or not all(isinstance(side, Integral) and int(side) > 0 for side in sides):
+        raise ValueError(f"an image's shape must be (height, width), both positive whole numbers; got {shape!r}.")
+    return int(sides[0]), int(sides[1])
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a positive whole number, or say that ``value`` is none."""
+    if not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
+    return int(value)
+
+
+def _check_mask(mask: Any, shape: tuple[int, int]) -> Array:
+    mask = np.asarray(mask)
+    if mask.shape != shape:
+        raise ValueError(f"the mask must have the image's shape {shape}, got {mask.shape}.")
+    if mask.dtype != bool and not np.isin(mask, (0, 1)).all():
+        raise ValueError("the mask must hold True and False.")
+    if not mask.any():
+        raise ValueError("the mask is False everywhere: nothing is measured.")
+    return mask.astype(bool, copy=False)
+
+
+def _check_rows(keep: Any, n_rows: int) -> Array:
+    """Row numbers that ``keep`` means."""
+    keep = np.asarray(keep)
+    if keep.ndim != 1 or keep.size == 0 or keep.dtype.kind not in "biu":
+        raise ValueError("keep must be a list of True and False or of row numbers, and keep something.")
+    if keep.dtype == bool:
+        if len(keep) != n_rows:
+            raise ValueError(f"keep has {len(keep)} entries, but there are {n_rows} measurements.")
+        keep = np.flatnonzero(keep)
+        if keep.size == 0:
+            raise ValueError("keep is False everywhere: nothing is measured.")
+    elif keep.min() < 0 or keep.max() >= n_rows:
+        raise ValueError(f"keep must hold row numbers from 0 to {n_rows - 1}, got {keep.min()} to {keep.max()}.")
+    elif len(np.unique(keep)) < len(keep):
+        raise ValueError("keep names a row more than once.")
+    return keep
+
+
+def _known_kind(A: Any) -> Any:
+    """Return ``A`` as a real array, a real sparse matrix in rows (CSR) or a LinearOperator."""
+    if hasattr(A, "matvec") and hasattr(A, "shape"):
+        operator = aslinearoperator(A)
+    else:
+        operator = A if sp.issparse(A) else np.asarray(A)
+        if operator.ndim != 2:
+            raise ValueError(f"the operator must be a matrix or a LinearOperator, got {operator.ndim} dimensions.")
+    dtype = np.dtype(operator.dtype)
+    if dtype.kind == "c":
+        raise ValueError("the operator must be real: stack real and imaginary parts.")
+    if dtype.kind not in "fiub":
+        raise ValueError(f"the operator must hold numbers, got dtype {dtype}.")
+    if isinstance(operator, LinearOperator):
+        return operator
+    precision = dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    operator = operator.tocsr() if sp.issparse(operator) else operator
+    return operator.astype(precision, copy=False)

@@ -1,0 +1,172 @@
+"""The optimisation problem for fixed graphs, and what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..graphs import Graph, knn_graph
+from ..solution import Solution
+from ..solvers.bounded_cg import bounded_cg
+
+POWER_STEPS = 30
+SAFETY = 1.05  # power iterations come from below
+L1_CORNER = 0.1  # l1 is Huber's loss with a corner so many times narrower
+NORMAL_DEVIATION = 1.4826  # deviation of normal noise in medians of its size
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """What was measured: ``b = A vec(X) + noise``, rows with a reading only.
+
+    Attributes
+    ----------
+    A
+        Linear operator (m, height * width), pixels row by row.
+    b
+        (m,) readings.
+    shape
+        Height and width of X.
+    unit
+        Mean square of a column of A: the curvature that a pixel has on average.
+    norm
+        Largest eigenvalue of A^T A, or a little more.
+    """
+
+    A: Any
+    b: Array
+    shape: tuple[int, int]
+    unit: float
+    norm: float
+
+    @classmethod
+    def of(cls, A: Any, b: Array, shape: tuple[int, int]) -> Measurements:
+        """Measure the operator with a few products."""
+        rng = np.random.default_rng(0)
+        n = shape[0] * shape[1]
+        signs = rng.choice([-1.0, 1.0], (8, n))
+        unit = float(np.mean([np.sum(A.matvec(v) ** 2) for v in signs])) / n  # Hutchinson's estimate of the trace
+        v = rng.standard_normal(n)
+        norm = 0.0
+        for _ in range(POWER_STEPS):
+            v = A.rmatvec(A.matvec(v / np.linalg.norm(v)))
+            norm = float(np.linalg.norm(v))
+            if norm == 0:
+                raise ValueError("A is zero on every image: there is nothing to reconstruct from.")
+        return cls(A, b, shape, unit, SAFETY * norm)
+
+    def residual(self, x: Array) -> Array:
+        """``b - A x``."""
+        return self.b - self.A.matvec(x)
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothness:
+    """``gamma_features tr(X^T L_rows X) + gamma_samples tr(X L_columns X^T)``, in units of the measurements."""
+
+    rows: Any
+    columns: Any
+    gamma_features: float
+    gamma_samples: float
+
+    @classmethod
+    def around(cls, X: Array, n_neighbors: int, gamma_features: float, gamma_samples: float, unit: float) -> Smoothness:
+        """Graphs between the rows, and between the columns, of an estimate of the image."""
+        rows, columns = (_graph(points, n_neighbors) for points in (X, X.T))
+        return cls(
+            None if rows is None else rows.unit_laplacian(),
+            None if columns is None else columns.unit_laplacian(),
+            unit * gamma_features,
+            unit * gamma_samples,
+        )
+
+    def gradient(self, X: Array) -> Array:
+        """Half of the gradient."""
+        out = np.zeros_like(X)
+        if self.rows is not None and self.gamma_features:
+            out += self.gamma_features * (self.rows @ X)
+        if self.columns is not None and self.gamma_samples:
+            out += self.gamma_samples * (self.columns @ X.T).T
+        return out
+
+    @property
+    def norm(self) -> float:
+        """At least the largest eigenvalue: a Laplacian's is at most twice its largest diagonal entry."""
+        return sum(
+            2 * gamma * float(L.diagonal().max())
+            for gamma, L in ((self.gamma_features, self.rows), (self.gamma_samples, self.columns))
+            if L is not None
+        )
+
+
+def _graph(points: Array, n_neighbors: int) -> Graph | None:
+    k = min(n_neighbors, len(points) - 1)
+    return knn_graph(np.ascontiguousarray(points), k, neighbors="exact") if k > 0 else None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """``sum huber(residual)``: squares up to ``corner``; infinite for least squares."""
+
+    corner: float = np.inf
+
+    @classmethod
+    def named(cls, name: str, residual: Array) -> Loss:
+        """Corner of Huber's loss from the size of the residuals of a first estimate."""
+        if name == "l2":
+            return cls()
+        size = NORMAL_DEVIATION * float(np.median(np.abs(residual)))
+        return cls(max(size * (L1_CORNER if name == "l1" else 1.345), np.finfo(float).tiny))
+
+    def value(self, residual: Array) -> float:
+        """``r^2`` up to the corner, then a straight line."""
+        size = np.abs(residual)
+        if self.corner == np.inf:
+            return float(residual @ residual)
+        return float(np.sum(np.where(size <= self.corner, size**2, self.corner * (2 * size - self.corner))))
+
+    def weights(self, residual: Array) -> Array | None:
+        """Of the squares that touch the loss at these residuals and lie above it elsewhere."""
+        return None if self.corner == np.inf else self.corner / np.maximum(np.abs(residual), self.corner)
+
+
+def objective(data: Measurements, smooth: Smoothness, loss: Loss, x: Array) -> float:
+    """``loss(A vec(X) - b)`` and the smoothness of X on its graphs."""
+    X = x.reshape(data.shape)
+    return loss.value(data.residual(x)) + float(np.sum(X * smooth.gradient(X)))
+
+
+def descend(
+    data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool, tol: float, max_iter: int
+) -> Solution:
+    """Make some iterations on the problem for fixed graphs; the objective never grows.
+
+    A loss other than squares is re-weighted once: squares that lie above it and touch it at x are minimised instead.
+    """
+    w = loss.weights(data.residual(x))
+
+    def apply(v: Array) -> Array:
+        Av = data.A.matvec(v)
+        return data.A.rmatvec(Av if w is None else w * Av) + smooth.gradient(v.reshape(data.shape)).ravel()
+
+    right = data.A.rmatvec(data.b if w is None else w * data.b)
+    found = bounded_cg(
+        apply, right, x, norm=data.norm + smooth.norm, nonnegative=nonnegative, tol=tol, max_iter=max_iter
+    )
+    constant = float(data.b @ data.b) if w is None else np.nan
+    return replace(found, objective=[2 * value + constant for value in found.objective])
+
+
+def optimality(data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool) -> float:
+    """Length of the projected gradient over that at zero: it vanishes at the minimum, and only there."""
+    residual = data.residual(x)
+    w = loss.weights(residual)
+    pull = data.A.rmatvec(residual if w is None else w * residual)
+    gradient = smooth.gradient(x.reshape(data.shape)).ravel() - pull
+    if nonnegative:
+        gradient = np.where(x > 0, gradient, np.minimum(gradient, 0))
+    at_zero = data.A.rmatvec(data.b if w is None else w * data.b)
+    return float(np.linalg.norm(gradient) / max(np.linalg.norm(at_zero), np.finfo(float).tiny))
