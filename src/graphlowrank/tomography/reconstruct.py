@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -160,9 +161,7 @@ def measurements(A: Any, b: Any, shape: tuple[int, int]) -> Measurements:
     operator = as_operator(A, (height, width))
     readings = np.asarray(b, dtype=np.float64)
     if readings.shape != (operator.shape[0],):
-        raise ValueError(
-            f"b must have one reading for each of the {operator.shape[0]} rows of A, got {readings.shape}."
-        )
+        raise ValueError(f"b must have a reading for each of the {operator.shape[0]} rows of A, got {readings.shape}.")
     if np.isinf(readings).any():
         raise ValueError("b has infinite readings; use NaN where there is none.")
     seen = ~np.isnan(readings)

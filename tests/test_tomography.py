@@ -1,0 +1,272 @@
+"""Images from few measurements: the solver against others, certificates of optimality, and the choice of gamma."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import nnls
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from graphlowrank.datasets import shepp_logan_phantom
+from graphlowrank.metrics import psnr
+from graphlowrank.solvers import bounded_cg
+from graphlowrank.tomography import (
+    entry_sampling,
+    fourier_sampling,
+    gaussian_projections,
+    projection_matrix,
+    radial_mask,
+    reconstruct,
+)
+from graphlowrank.tomography import reconstruct as front_door
+from graphlowrank.tomography.problem import Loss, Measurements, Smoothness, descend, objective, optimality
+from graphlowrank.tomography.reconstruct import choose_gamma, measurements
+
+N = 32
+ANGLES = np.arange(0, 180, 10)
+
+
+@pytest.fixture(scope="module")
+def phantom():
+    return shepp_logan_phantom(N)
+
+
+@pytest.fixture(scope="module", name="A")
+def projections():
+    return projection_matrix((N, N), ANGLES)
+
+
+# --- conjugate gradients with a bound ----------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 9999), m=st.integers(5, 40), n=st.integers(1, 30))
+@settings(max_examples=60, deadline=None)
+def test_bounded_cg_agrees_with_nnls_and_never_climbs(seed, m, n):
+    rng = np.random.default_rng(seed)
+    B, y = rng.standard_normal((m + n, n)), rng.standard_normal(m + n)
+    H, right = B.T @ B, B.T @ y
+    norm = float(np.linalg.eigvalsh(H)[-1])
+    found = bounded_cg(lambda v: H @ v, right, rng.random(n), norm=norm, nonnegative=True, tol=1e-9, max_iter=9999)
+    assert found.converged
+    assert_allclose(found.X, nnls(B, y)[0], atol=1e-6)
+    assert np.all(np.diff(found.objective) <= 1e-10)
+    assert found.X.min() >= 0
+    free = bounded_cg(lambda v: H @ v, right, np.zeros(n), norm=norm, tol=1e-10)
+    assert_allclose(free.X, np.linalg.solve(H, right), atol=1e-6)
+    assert_allclose(free.objective[-1], -0.5 * right @ np.linalg.solve(H, right), atol=1e-6)
+
+
+def test_bounded_cg_bears_a_singular_matrix_and_counts_its_products():
+    B = np.ones((3, 5))
+    calls = []
+    found = bounded_cg(lambda v: calls.append(1) or B.T @ (B @ v), B.T @ np.ones(3), np.zeros(5), norm=15.0)
+    assert_allclose(B @ found.X, 1)
+    assert len(calls) == found.n_iter
+    short = bounded_cg(lambda v: np.arange(1, 50) * v, np.ones(49), np.zeros(49), norm=49.0, tol=1e-12, max_iter=3)
+    assert (short.converged, short.n_iter) == (False, 3)
+
+
+# --- the problem for fixed graphs --------------------------------------------------------------------------------
+
+
+def fixed_problem(A, phantom, *, gamma=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    b = A @ phantom.ravel() + 0.02 * rng.standard_normal(A.shape[0])
+    data = measurements(A, b, phantom.shape)
+    return data, Smoothness.around(phantom + 0.1 * rng.random(phantom.shape), 3, gamma, 2 * gamma, data.unit)
+
+
+def test_the_answer_for_fixed_graphs_is_that_of_dense_algebra(A, phantom):
+    data, smooth = fixed_problem(A, phantom)
+    found = descend(data, smooth, Loss(), np.zeros(N * N), nonnegative=False, tol=1e-9, max_iter=5000)
+    L_rows, L_columns = smooth.rows.toarray(), smooth.columns.toarray()
+    dense = A.toarray()
+    H = dense.T @ dense + smooth.gamma_features * np.kron(L_rows, np.eye(N))
+    H += smooth.gamma_samples * np.kron(np.eye(N), L_columns)
+    # Corners that no ray sees: compare where the answer is determined, by its objective.
+    exact = np.linalg.lstsq(H, dense.T @ data.b, rcond=None)[0]
+    values = [objective(data, smooth, Loss(), x) for x in (found.X, exact)]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+    assert found.objective[-1] == pytest.approx(values[0], rel=1e-9)  # what it says it reached
+    X = found.X.reshape(N, N)
+    by_hand = np.sum((dense @ found.X - data.b) ** 2) + smooth.gamma_features * np.trace(X.T @ L_rows @ X)
+    assert values[0] == pytest.approx(by_hand + smooth.gamma_samples * np.trace(X @ L_columns @ X.T))
+    assert np.linalg.eigvalsh(H)[-1] <= data.norm + smooth.norm
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("loss", ["l2", "huber", "l1"])
+def test_the_certificate_holds_at_the_answer_and_nowhere_near_it(A, phantom, loss, nonnegative):
+    data, smooth = fixed_problem(A, phantom)
+    form = Loss.named(loss, 0.02 * np.random.default_rng(0).standard_normal(999))
+    x, values = np.zeros(N * N), []
+    for _ in range(200 if loss != "l2" else 1):
+        x = descend(data, smooth, form, x, nonnegative=nonnegative, tol=1e-8, max_iter=3000).X
+        values.append(objective(data, smooth, form, x))
+    assert optimality(data, smooth, form, x, nonnegative=nonnegative) < (1e-6 if loss == "l2" else 2e-3)
+    assert np.all(np.diff(values) <= 1e-8 * values[0])
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        other = x + 0.01 * rng.standard_normal(x.shape)
+        other = np.maximum(other, 0) if nonnegative else other
+        assert objective(data, smooth, form, other) > values[-1]
+    assert optimality(data, smooth, form, x + 0.1, nonnegative=nonnegative) > 0.01
+    assert not nonnegative or x.min() >= 0
+
+
+def test_the_loss_is_a_square_then_a_line():
+    loss = Loss(2.0)
+    r = np.linspace(-5, 5, 11)
+    slopes = np.array([(loss.value(np.array([x + 1e-6])) - loss.value(np.array([x - 1e-6]))) / 2e-6 for x in r])
+    assert_allclose(slopes, 2 * np.clip(r, -2, 2), atol=1e-4)
+    assert_allclose(loss.weights(r) * r, np.clip(r, -2, 2))
+
+
+def test_the_operator_is_measured_right(A):
+    data = Measurements.of(aslinearoperator(A), np.ones(A.shape[0]), (N, N))
+    true = np.linalg.svd(A.toarray(), compute_uv=False)[0] ** 2
+    assert true <= data.norm <= 1.1 * true
+    assert data.unit == pytest.approx(np.mean(A.toarray() ** 2) * A.shape[0], rel=0.2)
+
+
+# --- the whole ---------------------------------------------------------------------------------------------------
+
+
+def test_a_phantom_from_few_projections(A, phantom):
+    b = A @ phantom.ravel()
+    found = reconstruct(A, b, (N, N), nonnegative=True)
+    plain = reconstruct(A, b, (N, N), nonnegative=True, gamma_features=0, gamma_samples=0)
+    assert found.converged
+    assert psnr(phantom, found.image) > psnr(phantom, plain.image) + 2
+    for steps in found.objective:
+        assert np.all(np.diff(steps) <= 1e-9 * abs(steps[0]))  # between two graphs it never grows
+    assert len(found.objective) == found.n_graphs + 1
+    assert found.gamma_samples == min(found.tried, key=found.tried.get)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csc_array, aslinearoperator])
+def test_any_kind_of_operator_gives_the_same_image(A, phantom, kind):
+    b = A @ phantom.ravel()
+    gammas = {"gamma_features": 0.1, "gamma_samples": 0.1}
+    other = A.toarray() if kind is np.asarray else A
+    ours, theirs = (reconstruct(B, b, (N, N), **gammas).image for B in (A, kind(other)))
+    assert psnr(ours, theirs) > 30  # not to rounding: which of two equal rows is nearer is a matter of it
+
+
+def test_units_do_not_matter(A, phantom):
+    b = A @ phantom.ravel()
+    one = reconstruct(A, b, (N, N), gamma_features=0.1, gamma_samples=0.1, tol=1e-6, max_iter=5000)
+    other = reconstruct(30 * A, 1e4 * b, (N, N), gamma_features=0.1, gamma_samples=0.1, tol=1e-6, max_iter=5000)
+    assert_allclose(other.image, 1e4 / 30 * one.image, rtol=1e-3, atol=1e4 / 30 * 1e-3)
+
+
+def test_missing_readings_are_left_out(A, phantom):
+    b = A @ phantom.ravel()
+    gone = np.random.default_rng(0).random(len(b)) < 0.2
+    options = {"gamma_features": 0.1, "gamma_samples": 0.1}
+    with_gaps = reconstruct(A, np.where(gone, np.nan, b), (N, N), **options)
+    without = reconstruct(A[~gone], b[~gone], (N, N), **options)
+    assert_allclose(with_gaps.image, without.image, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["huber", "l1"])
+def test_gross_errors_in_readings_are_borne(A, phantom, loss):
+    rng = np.random.default_rng(0)
+    b = A @ phantom.ravel()
+    b[rng.random(len(b)) < 0.05] += 30
+    options = {"gamma_features": 0.1, "gamma_samples": 0.1, "nonnegative": True, "tol": 1e-3, "max_iter": 2000}
+    robust, plain = (reconstruct(A, b, (N, N), loss=kind, **options).image for kind in (loss, "l2"))
+    assert psnr(phantom, robust) > psnr(phantom, plain) + 5
+
+
+@pytest.mark.parametrize("kind", ["entries", "gaussian", "fourier"])
+def test_other_measurements(phantom, kind):
+    rng = np.random.default_rng(0)
+    operators = {
+        "entries": lambda: entry_sampling(rng.random((N, N)) < 0.7),
+        "gaussian": lambda: gaussian_projections((N, N), 450, random_state=0),
+        "fourier": lambda: fourier_sampling((N, N), radial_mask((N, N), 12)),
+    }
+    B = aslinearoperator(operators[kind]())
+    b = B.matvec(phantom.ravel())
+    found = reconstruct(B, b, (N, N), nonnegative=True)
+    least = reconstruct(B, b, (N, N), gamma_features=0, gamma_samples=0)
+    assert psnr(phantom, found.image) > psnr(phantom, least.image) + 1
+
+
+def test_more_noise_asks_for_more_smoothing(A, phantom):
+    rng = np.random.default_rng(0)
+    b = A @ phantom.ravel()
+    unit = rng.standard_normal(len(b))
+    for known in (False, True):
+        gammas = [
+            reconstruct(A, b + sd * unit, (N, N), nonnegative=True, noise=sd if known else None).gamma_samples
+            for sd in (0.05, 1.0)
+        ]
+        assert gammas[1] > gammas[0]
+
+
+def test_the_discrepancy_is_met(A, phantom):
+    sd = 0.3
+    b = A @ phantom.ravel() + sd * np.random.default_rng(0).standard_normal(A.shape[0])
+    found = reconstruct(A, b, (N, N), nonnegative=True, noise=sd)
+    assert np.sqrt(np.mean((A @ found.image.ravel() - b) ** 2)) <= 1.02 * sd
+    assert choose_gamma({0.1: 1.0, 1.0: 2.0, 10.0: 3.0}, 2.5) == 1.0
+    assert choose_gamma({0.1: 1.0, 1.0: 2.0}, 0.5) == 0.1  # none fits: the sharpest
+    assert choose_gamma({0.1: 1.0, 1.0: 0.7, 10.0: 3.0}, None) == 1.0
+
+
+def test_it_repeats(A, phantom):
+    b = A @ phantom.ravel()
+    assert_array_equal(reconstruct(A, b, (N, N), n_jobs=1).image, reconstruct(A, b, (N, N), n_jobs=2).image)
+
+
+@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (2, 3), (4, 4)])
+def test_tiny_images(shape):
+    n = shape[0] * shape[1]
+    image = np.arange(n, dtype=float)
+    found = reconstruct(np.eye(n), image, shape, gamma_features=1e-6, gamma_samples=1e-6)
+    assert_allclose(found.image.ravel(), image, atol=1e-3 * n)
+
+
+def test_too_few_iterations_are_reported(A, phantom):
+    with pytest.warns(UserWarning, match="reconstruct did not converge"):
+        found = reconstruct(
+            A, A @ phantom.ravel(), (N, N), gamma_features=0.1, gamma_samples=0.1, tol=1e-12, max_iter=1
+        )
+    assert not found.converged
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"b": np.zeros(5)}, "b must have a reading for each of the"),
+        ({"b": np.full(576, np.inf)}, "infinite readings"),
+        ({"b": np.full(576, np.nan)}, "every reading in b is missing"),
+        ({"shape": (N, N + 1)}, "columns"),
+        ({"gamma_samples": -1}, "gamma_samples must be 'auto' or a number >= 0"),
+        ({"gamma_features": "big"}, "gamma_features must be"),
+        ({"noise": 0.0}, "noise must be"),
+        ({"loss": "cauchy"}, "loss must be 'l2', 'l1' or 'huber'"),
+        ({"n_neighbors": 0}, "n_neighbors must be a positive whole number"),
+        ({"tol": 0}, "tol must be between 0 and 1"),
+        ({"max_iter": 2.5}, "max_iter must be a positive whole number"),
+    ],
+)
+def test_bad_input_is_named(A, phantom, change, text):
+    given = {"A": A, "b": A @ phantom.ravel(), "shape": (N, N)} | change
+    with pytest.raises(ValueError, match=text):
+        front_door(given.pop("A"), given.pop("b"), given.pop("shape"), **given)
+
+
+def test_an_operator_that_sees_nothing_is_refused():
+    with pytest.raises(ValueError, match="A is zero on every image"):
+        reconstruct(np.zeros((4, 9)), np.ones(4), (3, 3))
+
+
+def test_a_wrong_adjoint_is_refused(A):
+    wrong = LinearOperator(A.shape, matvec=lambda v: A @ v, rmatvec=lambda v: 2 * (A.T @ v), dtype=float)
+    with pytest.raises(ValueError, match="rmatvec is not the transpose of matvec"):
+        reconstruct(wrong, np.ones(A.shape[0]), (N, N))
