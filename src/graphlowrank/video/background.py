@@ -18,7 +18,7 @@ from ..pipeline import compress
 from ..settings import Settings, SolverName
 
 LATTICE = 5000  # pixels, about, that a frame's light is told from
-AUTO_RANK = 4  # ranks 3 to 5 score alike on four scenes; more follow people that stand still, fewer lose the light
+AUTO_RANK = 4  # ranks 4 to 12 score alike on four scenes; fewer lose the light, more take longer
 FRAMES_PER_FACTOR = 10  # at least, so that a factor is not one person who stands
 LUMINANCE = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # red, green, blue (BT.601)
 
