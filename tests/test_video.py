@@ -283,6 +283,14 @@ def test_grey_in_three_channels_is_grey():
     assert_allclose(colour.background[..., 1].astype(float), grey.background.astype(float), atol=1)
 
 
+def test_each_channel_has_a_background_of_its_own():
+    frames, clean, masks = textured_scene()
+    colours = [np.stack([part, part // 2, 255 - part], axis=3) for part in (frames, clean)]
+    found = separate(colours[0])
+    assert np.abs(found.background.astype(float) - colours[1]).mean(axis=(0, 1, 2)).max() < 1.5
+    assert score(masks, found.mask) > 0.75
+
+
 def test_units_of_floats_do_not_matter():
     frames, _, _ = textured_scene()
     small, large = (separate((unit * frames).astype(np.float32)) for unit in (1 / 255, 1e4))

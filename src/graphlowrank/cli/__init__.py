@@ -33,6 +33,21 @@ class Solver(StrEnum):
     FRPCAG = "frpcag"
 
 
+class Loss(StrEnum):
+    """How far-off readings of a sinogram count."""
+
+    L2 = "l2"
+    HUBER = "huber"
+    L1 = "l1"
+
+
+class Bits(StrEnum):
+    """Of a pixel in a PNG file."""
+
+    EIGHT = "8"
+    SIXTEEN = "16"
+
+
 def _show_version(asked: bool) -> None:  # noqa: FBT001
     if asked:
         typer.echo(f"graphlowrank {__version__}")
@@ -226,6 +241,58 @@ def video_command(
         run_video(Request(source, asked, report, part, options, fps, threads, command), as_json=as_json)
 
 
+@app.command("reconstruct")
+def reconstruct_command(
+    *,
+    source: Annotated[Path, typer.Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: no reading.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="IMAGE", help=".png or .npy file to write.")],
+    angles: Annotated[
+        str | None,
+        typer.Option(
+            help="Degrees: start:stop:count without the stop, a text file with one a line, or a .npy file. "
+            "Evenly over 180 if not given."
+        ),
+    ] = None,
+    angles_first: Annotated[bool, typer.Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
+    size: Annotated[
+        int | None, typer.Option(min=1, help="Height and width; as many as detectors if not given.")
+    ] = None,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of a reading; chooses gamma.")] = None,
+    gamma: Annotated[float | None, typer.Option(min=0, help="Smoothness; by held-out readings if not given.")] = None,
+    loss: Annotated[Loss, typer.Option(help="huber or l1 if some readings may be grossly wrong.")] = Loss.L2,
+    signed: Annotated[bool, typer.Option("--signed", help="Allow negative values.")] = False,
+    neighbors: Annotated[int, typer.Option(min=1, help="Neighbours of each row and each column.")] = 3,
+    max_iter: Annotated[int, typer.Option(min=1, help="Iterations of the last problem.")] = 500,
+    bits: Annotated[Bits, typer.Option(help="Of a pixel in a PNG file.")] = Bits.EIGHT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+) -> None:
+    """Reconstruct an image from parallel projections at few angles, laid out as in scikit-image.
+
+    Pixels are as wide as detectors, and the axis is in the middle. A .npy file gets the values themselves; in a .png file
+    the largest is white, 0 and less are black. An older file of that name is replaced.
+
+    For example:
+
+    graphlowrank reconstruct sinogram.npy -o image.png
+
+    graphlowrank reconstruct sinogram.npy --angles 0:180:36 --noise 0.5 -o image.npy
+    """
+    if gamma is not None and noise is not None:
+        raise typer.BadParameter("--noise chooses gamma: give --noise or --gamma, not both")
+    with _failing_briefly(debug=debug, remedy=_reconstruct_remedy):
+        from .reconstruct import Request, run_reconstruct
+
+        options = {
+            "gamma_features": "auto" if gamma is None else gamma, "gamma_samples": "auto" if gamma is None else gamma,
+            "noise": noise, "loss": loss.value, "nonnegative": not signed, "n_neighbors": neighbors,
+            "max_iter": max_iter,
+        }  # fmt: skip
+        request = Request(source, output, angles, angles_first, size, int(bits.value), options)
+        with _progress() as say:
+            run_reconstruct(request, say, as_json=as_json)
+
+
 @contextmanager
 def _failing_briefly(*, debug: bool, remedy: Callable[[Exception], str] | None = None) -> Iterator[None]:
     """Turn an exception into one line of cause, one of remedy and an exit code."""
@@ -258,15 +325,23 @@ def _remedy(error: Exception) -> str:
 
 
 def _video_remedy(error: Exception) -> str:
+    return _input_remedy(error, "video", "--max-memory or --scale")
+
+
+def _reconstruct_remedy(error: Exception) -> str:
+    return _input_remedy(error, "reconstruct", "--size")
+
+
+def _input_remedy(error: Exception, command: str, smaller: str) -> str:
     """Remedy where there is an input, too, and where most failures are of what was asked for."""
     if isinstance(error, ModuleNotFoundError) and error.name in VIDEO_EXTRAS:
         return "pip install graphlowrank[video]"
     if isinstance(error, OSError) and not isinstance(error, FileExistsError) and "cannot write" not in str(error):
         return "check the name of the input, and that it may be read"
     if isinstance(error, MemoryError):
-        return "give a smaller --max-memory or --scale"
+        return f"give a smaller {smaller}"
     if isinstance(error, ValueError):
-        return "see graphlowrank video --help, or run it again with --debug to see where it failed"
+        return f"see graphlowrank {command} --help, or run it again with --debug to see where it failed"
     return _remedy(error)
 
 
