@@ -223,7 +223,7 @@ def test_chunks_cover_the_video_in_order_without_a_seam(monkeypatch, announced):
     parts = list(stream.separate_stream(source, stream.Options(block_values=40_000), scene, Progress()))
     frames, found = (np.concatenate(part) for part in zip(*[(f, p.background) for f, p in parts], strict=True))
     assert_array_equal(frames.reshape(600, -1), (255 * source.video.X).astype(np.uint8))
-    assert len(scene.backgrounds) == 4
+    assert len(scene.detectors) == 4
     assert source.longest == (150 if announced else 170)  # of equal length where the length is known
     clean = 255 * source.video.background.reshape(frames.shape)
     assert np.abs(found - clean).mean() < 1.5

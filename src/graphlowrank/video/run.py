@@ -14,12 +14,14 @@ from .. import __version__
 from .._backend import Array
 from .._progress import Progress
 from ..settings import SolverName
+from .background import Background
 from .foreground import DARKEST, LEAST_CONTRAST, TIMES_NOISE, Pieces
 from .page import Gallery, VideoReport
 from .reading import Frames
 from .stream import Options, Scene, evenly, separate_stream
 
 PICTURED = 24  # frames in the report
+WIDEST = 480  # pixels of its pictures, about
 CROWDED = 0.5  # share of a frame: more than that is rarely what is looked for
 NOISY = 0.04  # share of the range of values; cameras that stand still had 0.01
 SHORTEST_STAGE = 1e-3  # seconds; what was not done at all takes less
@@ -79,7 +81,7 @@ class Run:
     def report(self, command: str | None = None) -> VideoReport:
         """Everything there is to say about a run that has ended."""
         share = np.concatenate(self._shares)
-        last = self.scene.backgrounds[-1]
+        last = self._background()
         return VideoReport(
             title=self.source.name,
             summary=self._summary(float(share.mean())),
@@ -96,9 +98,14 @@ class Run:
             versions={"graphlowrank": __version__, **{name: version(name) for name in ("numpy", "scipy")}},
         )
 
+    def _background(self) -> Background:
+        if self.scene.background is None:
+            raise ValueError("there is nothing to report before the run.")
+        return self.scene.background
+
     def _summary(self, share: float) -> list[str]:
         size = f"{self.source.height} x {self.source.width} pixels{' in colour' if self.source.colour else ''}"
-        chunks = len(self.scene.backgrounds)
+        chunks = len(self.scene.detectors)
         parts = "one background" if chunks == 1 else f"{chunks} backgrounds, each fading into the next"
         return [
             f"{self.n_frames} frames of {size}, {parts}.",
@@ -107,7 +114,7 @@ class Run:
 
     def _warnings(self, share: Array) -> list[str]:
         found = []
-        if not all(background.converged for background in self.scene.backgrounds):
+        if not self.scene.converged:
             found.append("The model of the compressed frames did not converge: the background may be rough.")
         noise = max(detector.noise for detector in self.scene.detectors) / max(self.scene.brightest, 1e-12)
         if noise > NOISY:
@@ -121,7 +128,7 @@ class Run:
         return found
 
     def _choices(self) -> list[tuple[str, str, str]]:
-        options, last, detector = self.options, self.scene.backgrounds[-1], self.scene.detectors[-1]
+        options, last, detector = self.options, self._background(), self.scene.detectors[-1]
         thresholds = sorted({f"{found.threshold:.4g}" for found in self.scene.detectors})
 
         def why(given: Any, reason: str) -> str:
@@ -157,7 +164,11 @@ class _Pictures:
             number = first + index
             if number % self.every:
                 continue  # the step has changed within this block
-            self.kept.append((number, frames[index].copy(), pieces.background[index].copy(), pieces.mask[index].copy()))
+            step = max(
+                1, frames.shape[2] // WIDEST
+            )  # large ones would be shrunk by the page, and fill memory till then
+            parts = (part[index, ::step, ::step].copy() for part in (frames, pieces.background, pieces.mask))
+            self.kept.append((number, *parts))
             if len(self.kept) > 2 * PICTURED:
                 self.kept, self.every = self.kept[::2], 2 * self.every
 

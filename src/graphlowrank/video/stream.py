@@ -69,11 +69,13 @@ class Source(Protocol):
 class Scene:
     """What has been learnt so far; changes from chunk to chunk."""
 
+    background: Background | None = None
+    last: Background | None = None  # that of the chunk before; older ones are let go, or a long video would fill memory
     remembered: Array | None = None  # frames of earlier chunks, ever fewer the longer ago
-    backgrounds: list[Background] = field(default_factory=list)
     detectors: list[Detector] = field(default_factory=list)
     brightest: float = 0.0
     n_sampled: int = 0
+    converged: bool = True
 
 
 def separate_stream(
@@ -103,12 +105,12 @@ def separate_stream(
             chunk = chunk.astype(np.float32, copy=False)  # noqa: PLW2901
         with single_threaded_libraries():  # the matrices are small, and the compiled loops have threads of their own
             learn(chunk, options, scene, progress)
-        last, new = (scene.backgrounds[-2] if len(scene.backgrounds) > 1 else None), scene.backgrounds[-1]
+        assert scene.background is not None  # just learnt
         step = max(1, options.block_values // chunk[0].size)
         for first in range(0, len(chunk), step):
             frames = chunk[first : first + step]
             with progress.stage("frames"):
-                coefficients, factors = mixture(frames, first, last, new)
+                coefficients, factors = mixture(frames, first, scene.last, scene.background)
                 pieces = separate_frames(frames, coefficients, factors, scene.detectors[-1])
             yield frames, pieces
 
@@ -141,7 +143,8 @@ def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> N
                 darkest=options.darkest,
             )
         )  # fmt: skip
-    scene.backgrounds.append(background)
+    scene.last, scene.background = scene.background, background
+    scene.converged = scene.converged and background.converged
     scene.remembered = sample[::-2][::-1].copy()  # a view would keep the rest alive
 
 
