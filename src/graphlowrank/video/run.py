@@ -159,16 +159,20 @@ class _Pictures:
         self.kept: list[tuple[int, Array, Array, Array]] = []
 
     def look(self, first: int, frames: Array, pieces: Pieces) -> None:
-        """Keep every so manieth; once there are too many, drop every other and look half as often."""
+        """Keep every n-th; once there are too many, drop every other and look half as often."""
         for index in range(-first % self.every, len(frames), self.every):
             number = first + index
             if number % self.every:
                 continue  # the step has changed within this block
-            step = max(
-                1, frames.shape[2] // WIDEST
-            )  # large ones would be shrunk by the page, and fill memory till then
-            parts = (part[index, ::step, ::step].copy() for part in (frames, pieces.background, pieces.mask))
-            self.kept.append((number, *parts))
+            step = max(1, frames.shape[2] // WIDEST)  # the page would shrink large ones anyway
+            self.kept.append(
+                (
+                    number,
+                    frames[index, ::step, ::step].copy(),
+                    pieces.background[index, ::step, ::step].copy(),
+                    pieces.mask[index, ::step, ::step].copy(),
+                )
+            )
             if len(self.kept) > 2 * PICTURED:
                 self.kept, self.every = self.kept[::2], 2 * self.every
 
