@@ -230,7 +230,7 @@ def judge(frames: Any, rows: Any, masks: Any, background: Any, own: Any) -> dict
     some = np.unique(np.linspace(0, len(frames) - 1, 20).round().astype(int))
     begin = time.perf_counter()
     quiet = foreground_evidence(frames[some], np.asarray(background[some], dtype=np.float32), darkest=1.0)
-    detector = tune_detector(float(np.median(quiet)), frames.shape[1:], brightest=255.0)
+    detector = tune_detector(float(np.median(quiet)), frames.shape[1:], contrast=255.0)
     automatic = foreground_mask(evidence, detector)
     found = {
         "raw F1": best_f1(masks, frames[rows] - scored).f1,

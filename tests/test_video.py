@@ -1,6 +1,8 @@
 """Background, foreground and mask of videos: compiled loops, models, chunks, and the whole."""
 
 import re
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from graphlowrank.datasets import make_moving_square
 from graphlowrank.metrics import mask_scores
 from graphlowrank.video import Detector, background, foreground, foreground_evidence, foreground_mask, separate, stream
 from graphlowrank.video.background import lattice, learn_background, luminance
+from graphlowrank.video.reading import Frames, open_frames
 
 
 def textured_scene(n=80, shape=(48, 64), *, light=0.15, noise=1.0, seed=0, colour=False):
@@ -124,6 +127,14 @@ def test_shadows_are_excused_and_objects_are_not():
     assert found[12:28, 12:38].mean() < 0.05  # the edge of a shadow is no shadow
 
 
+def test_a_background_of_another_shape_is_refused(monkeypatch):
+    frames, clean, _ = textured_scene(6)
+    for compiled_from in (0, 10**9):
+        monkeypatch.setattr(foreground, "COMPILED_FROM", compiled_from)
+        with pytest.raises(ValueError, match="background must have the shape of the frames"):
+            foreground_evidence(frames, clean[:1])
+
+
 def test_evidence_of_equal_channels_is_that_of_one():
     frames, clean, _ = textured_scene(6)
     one = foreground_evidence(frames, clean)
@@ -137,9 +148,9 @@ def test_the_threshold_follows_the_noise():
         frames, _, _ = textured_scene(60, noise=noise)
         thresholds.append(float(dict(choice[:2] for choice in separate(frames).report.choices)["threshold"]))
     assert thresholds[1] / thresholds[0] == pytest.approx(3, rel=0.2)
-    assert foreground.tune_detector(0.0, (20, 30), brightest=255.0).threshold == pytest.approx(0.02 * 255)
-    assert foreground.tune_detector(0.0, (200, 300), brightest=1.0).smallest == 30
-    assert foreground.tune_detector(0.0, (2, 3), brightest=1.0, threshold=0.3, smallest=7) == Detector(0.3, 7)
+    assert foreground.tune_detector(0.0, (20, 30), contrast=255.0).threshold == pytest.approx(0.02 * 255)
+    assert foreground.tune_detector(0.0, (200, 300), contrast=1.0).smallest == 30
+    assert foreground.tune_detector(0.0, (2, 3), contrast=1.0, threshold=0.3, smallest=7) == Detector(0.3, 7)
 
 
 def test_noise_is_that_of_the_background_whatever_moves():
@@ -312,7 +323,49 @@ def test_a_scene_in_which_nothing_happens():
     found = separate(frames)
     assert_array_equal(found.background, frames)
     assert not found.mask.any()
-    assert separate(np.zeros((12, 5, 7), dtype=np.uint8)).mask.sum() == 0
+    for dtype in (np.uint8, np.float32):
+        assert separate(np.zeros((12, 5, 7), dtype=dtype)).mask.sum() == 0
+
+
+def test_an_offset_does_not_hide_what_moves():
+    """Degrees on a scale that does not begin at 0: 295 kelvin and a person of 5 more."""
+    frames = 295 + 0.05 * np.random.default_rng(0).standard_normal((60, 40, 50))
+    for t in range(60):
+        frames[t, 10:22, t % 40 : t % 40 + 8] += 5
+    kelvin, celsius = separate(frames), separate(frames - 273.15)
+    assert 0.02 < kelvin.mask.mean() < 0.1
+    assert np.mean(kelvin.mask != celsius.mask) < 0.01
+
+
+def test_a_source_that_announces_too_few_frames_is_read_to_its_end(monkeypatch):
+    source = Counted()
+    frames = (255 * source.video.X).astype(np.uint8).reshape(-1, *source.shape)
+
+    class Modest(Frames):
+        @property
+        def n_frames(self):
+            return 5
+
+    monkeypatch.setattr(sys.modules["graphlowrank.video.separate"], "open_frames", lambda *a, **k: modest)
+    modest = Modest(open_frames(frames)._reader, 0, None, 1, 1.0)
+    found = separate("a file")
+    monkeypatch.undo()
+    assert len(found.mask) == 600
+    assert_array_equal(found.mask, separate(frames).mask)
+
+
+def test_longer_videos_take_no_more_memory_than_their_answer(monkeypatch):
+    monkeypatch.setattr(stream, "CHUNK", 100)
+    frames = np.random.default_rng(0).integers(90, 99, (1200, 40, 50), dtype=np.uint8)
+    separate(frames[:50])
+    beside = []
+    for n in (300, 1200):
+        tracemalloc.start()
+        found = separate(frames[:n], n_sampled=20)
+        beside.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        beside[-1] -= sum(array.nbytes for array in (found.background, found.foreground, found.mask))
+    assert beside[1] < beside[0] + 0.2 * frames.nbytes
 
 
 @pytest.mark.parametrize("n", [2, 3, 9, 25])
@@ -344,7 +397,9 @@ def test_a_part_of_the_video_and_smaller_frames():
         ({"rank": -1}, "rank must be a whole number of at least 0"), ({"rank": 1.5}, "rank must be a whole number"),
         ({"n_sampled": 1}, "n_sampled must be a whole number of at least 2"), ({"shadows": 0.0}, "shadows must be"),
         ({"shadows": "yes"}, "shadows must be"), ({"threshold": 0}, "threshold must be a positive number"),
-        ({"max_memory": float("nan")}, "max_memory must be a positive number"), ({"smallest": -3}, "smallest must be"),
+        ({"max_memory": None}, "max_memory must be a positive number"), ({"n_sampled": None}, "n_sampled must be"),
+        ({"shadows": 1.0}, "shadows must be"), ({"random_state": None}, "random_state must be a whole number"),
+        ({"smallest": -3}, "smallest must be"),
         ({"stop": 1}, "at least two frames"), ({"scale": 2.0}, "scale must be"),
     ],
 )  # fmt: skip

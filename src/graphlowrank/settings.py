@@ -91,11 +91,16 @@ class Settings:
                 "sampling must be 'uniform', 'optimal' or a pair (sample_indices, feature_indices); "
                 f"got {self.sampling!r}."
             )
-        if self.solver != "frpcag" and self.optimal_for(None):
-            raise ValueError(f"solver={self.solver!r} has no importance weights; use sampling='uniform' or 'frpcag'.")
+        self._check_solver()
         self._check_decoder_options()
         self._check_downsampling()
         resolve_n_jobs(self.n_jobs)
+
+    def _check_solver(self) -> None:
+        if self.solver != "frpcag" and self.optimal_for(None):
+            raise ValueError(f"solver={self.solver!r} has no importance weights; use sampling='uniform' or 'frpcag'.")
+        if self.solver == "rpcag" and self.sample_graph is None:
+            raise ValueError("solver='rpcag' needs a sample_graph; without one it is 'rpca'.")
 
     def _check_decoder_options(self) -> None:
         allowed = [name for name in _keywords(self.decoder) if name not in ("n_components", "data")]

@@ -57,7 +57,7 @@ def solve_small(
             callback=callback,
         ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
     tol = PURSUIT_TOL * settings.tol
-    if settings.solver == "rpca" or L_samples is None:
+    if settings.solver == "rpca" or L_samples is None:  # one sample has no neighbours
         return _low_rank(solve_rpca(block.X, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
     found = solve_rpcag(
         block.X, L_samples, gamma=gamma_samples, tol=settings.tol, max_iter=settings.max_iter, callback=callback

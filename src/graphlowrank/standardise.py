@@ -46,7 +46,9 @@ class StandardisedData:
 
     def block(self, rows: Array | slice, columns: Array | slice) -> Array:
         """Entries of some rows and some columns, as a new array."""
-        return (self.X[rows][:, columns] - self.shift[columns]) / self.X.dtype.type(self.scale)
+        # A slice of columns first: it copies nothing, while all rows of the data may be many.
+        part = self.X[:, columns][rows] if isinstance(columns, slice) else self.X[rows][:, columns]
+        return (part - self.shift[columns]) / self.X.dtype.type(self.scale)
 
     def __matmul__(self, B: Array) -> Array:
         """``(X - shift) B / scale``."""

@@ -67,11 +67,13 @@ class Request:
 
 
 def _check_apart(source: Path, written: dict[str, str]) -> None:
-    """Raise if something would be written over something else, or into a folder of pictures."""
+    """Raise if something would be written over something else, or into the input or another output."""
     places = {f"--{name}": Path(path).resolve() for name, path in written.items()}
     for name, place in places.items():
         if place == source.resolve():
             raise ValueError(f"{name} is the input itself: choose another place.")
+        if source.resolve() in place.parents:
+            raise ValueError(f"{name} is inside the input: choose another place.")
     for (one, its), (other, others) in combinations(places.items(), 2):
         if its == others:
             raise ValueError(f"{one} and {other} are the same file: choose another place for one of them.")

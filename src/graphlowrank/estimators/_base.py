@@ -44,7 +44,7 @@ class GraphEstimator(BaseEstimator):
         """Validate the data, by scikit-learn with its ``options``, and what the user gave to go with them."""
         X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2, **options)
         n_samples = X.shape[0]
-        if isinstance(self.sample_graph, str) and n_samples <= self.n_neighbors:
+        if isinstance(self.sample_graph, str) and settings.needs_graph("sample") and n_samples <= self.n_neighbors:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} needs at least {self.n_neighbors + 1} samples, got "
                 f"n_samples={n_samples}; lower n_neighbors."

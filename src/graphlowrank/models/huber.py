@@ -22,6 +22,7 @@ def huber_fit(
     ridge: Array | None = None,
     tol: float = 1e-3,
     max_iter: int = 30,
+    compiled: bool | None = None,
 ) -> Solution:
     """``argmin_S sum_ij importance_j huber(Y_ij - (S C)_ij) + sum_ia ridge_a S_ia^2 / 2``, row by row.
 
@@ -44,6 +45,8 @@ def huber_fit(
         (k,) penalty of each score, >= 0; None for zeros.
     tol, max_iter
         A row stops when its scores change by less than ``tol``, relative to their length.
+    compiled
+        Whether to run compiled loops; None where Y is large enough to be worth it. Answers differ by rounding.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def huber_fit(
     scores = np.zeros((len(Y), len(C))) if start is None else np.array(start, dtype=np.float64)
     penalty = np.zeros(len(C)) if ridge is None else np.asarray(ridge, dtype=np.float64)
     n_iter = np.zeros(len(Y), dtype=np.int64)
-    if Y.size < COMPILED_FROM:
+    if not (Y.size >= COMPILED_FROM if compiled is None else compiled):
         fit_plainly(0, len(Y), Y, C, _pairs(C), weights, corner, penalty, tol, max_iter, scores, n_iter)
     else:
         from ..kernels.regression import huber_rows

@@ -36,7 +36,8 @@ def bounded_cg(
     b, x0
         (n,) right-hand side and first guess; negative entries of the guess become zero if there is a bound.
     norm
-        At least the largest eigenvalue of H; used only with a bound.
+        At least the largest eigenvalue of H: it tells flat directions from curved ones, and how long a step along the
+        projected gradient may be.
     nonnegative
         Whether there is a bound.
     tol

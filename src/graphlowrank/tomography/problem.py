@@ -14,6 +14,7 @@ from ..solvers.bounded_cg import bounded_cg
 
 POWER_STEPS = 30
 SAFETY = 1.05  # power iterations come from below
+LEAST_SIZE = 1e-2  # of small errors, in mean readings
 L1_CORNER = 0.1  # l1 is Huber's loss with a corner so many times narrower
 NORMAL_DEVIATION = 1.4826  # deviation of normal noise in medians of its size
 
@@ -114,12 +115,16 @@ class Loss:
     corner: float = np.inf
 
     @classmethod
-    def named(cls, name: str, residual: Array) -> Loss:
-        """Corner of Huber's loss from the size of the residuals of a first estimate."""
+    def named(cls, name: str, residual: Array, readings: Array) -> Loss:
+        """Corner of Huber's loss from the residuals of a first estimate, and at least a small part of the readings.
+
+        A first estimate may explain every reading, as where they are entries of the image.
+        """
         if name == "l2":
             return cls()
         size = NORMAL_DEVIATION * float(np.median(np.abs(residual)))
-        return cls(max(size * (L1_CORNER if name == "l1" else 1.345), np.finfo(float).tiny))
+        size = max(size, LEAST_SIZE * float(np.mean(np.abs(readings))), float(np.finfo(float).tiny))
+        return cls(size * (L1_CORNER if name == "l1" else 1.345))
 
     def value(self, residual: Array) -> float:
         """``r^2`` up to the corner, then a straight line."""
@@ -146,7 +151,9 @@ def descend(
 
     A loss other than squares is re-weighted once: squares that lie above it and touch it at x are minimised instead.
     """
-    w = loss.weights(data.residual(x))
+    start = np.maximum(x, 0) if nonnegative else x
+    residual = data.residual(start)
+    w = loss.weights(residual)
 
     def apply(v: Array) -> Array:
         Av = data.A.matvec(v)
@@ -156,7 +163,9 @@ def descend(
     found = bounded_cg(
         apply, right, x, norm=data.norm + smooth.norm, nonnegative=nonnegative, tol=tol, max_iter=max_iter
     )
-    constant = float(data.b @ data.b) if w is None else np.nan
+    # The squares touch the loss at the start: that makes the rest of the constant.
+    X = start.reshape(data.shape)
+    constant = loss.value(residual) + float(np.sum(X * smooth.gradient(X))) - 2 * found.objective[0]
     return replace(found, objective=[2 * value + constant for value in found.objective])
 
 

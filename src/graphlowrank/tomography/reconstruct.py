@@ -36,7 +36,8 @@ class Reconstruction(Iterated):
     tried
         gamma -> what it was judged by, where "auto" chose: error on held-out readings, or the residual.
     objective
-        Objective after each step; one list for each pair of graphs, never growing within a list.
+        Objective after each step; one list for each pair of graphs, never growing within a list. With a loss other than
+        "l2" it is that of the squares that stand in for it, which lie above it.
     n_graphs
         Pairs of graphs that were built.
     n_iter, converged, residual
@@ -113,7 +114,8 @@ def reconstruct(
         Standard deviation of a reading. If it is given, "auto" takes the smoothest image that explains the readings up
         to it instead (discrepancy principle).
     loss
-        "l2"; "huber" or "l1" if some readings may be grossly wrong.
+        "l2"; "huber" or "l1" if some readings may be grossly wrong. That shows only where others say something else of
+        the same pixels: not where each reading is an entry of its own.
     nonnegative
         Whether the image is known to have no negative values.
     n_neighbors
@@ -181,7 +183,7 @@ def solve(
     no_graphs = Smoothness(None, None, 0.0, 0.0)
     x = np.zeros(data.shape[0] * data.shape[1])
     x = descend(data, no_graphs, Loss(), x, tol=0.0, max_iter=options.first_iterations + 1, **bound).X
-    loss = Loss.named(options.loss, data.residual(x))
+    loss = Loss.named(options.loss, data.residual(x), data.b)
     history, n_iter, smooth = [], options.first_iterations, no_graphs
     for _ in range(options.max_rebuilds):
         smooth = Smoothness.around(x.reshape(data.shape), options.n_neighbors, *gammas, data.unit)

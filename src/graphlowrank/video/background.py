@@ -57,12 +57,13 @@ class Background:
         """Ways in which the scene changes."""
         return self.factors.shape[1] - 1
 
-    def coefficients(self, frames: Array) -> Array:
+    def coefficients(self, frames: Array, *, compiled: bool | None = None) -> Array:
         """(n_frames, k + 1) of each frame, by Huber regression of its pixels on the lattice; the last is 1."""
         found = np.ones((len(frames), self.rank + 1), dtype=np.float32)
         if self.rank:
             Y = luminance(frames, self.pixels) - self.luminance[-1]
-            found[:, :-1] = huber_fit(Y, self.luminance[:-1], corner=self.corner, ridge=self.ridge).X
+            options: dict[str, Any] = {"corner": self.corner, "ridge": self.ridge, "compiled": compiled}
+            found[:, :-1] = huber_fit(Y, self.luminance[:-1], **options).X
         return found
 
 

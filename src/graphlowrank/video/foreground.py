@@ -11,10 +11,10 @@ from .._threads import map_ranges
 
 DARKEST = 0.65  # share of its light that a background keeps in a shadow, at least
 TIMES_NOISE = 9.0  # the best threshold on four scenes is 7 to 13 times the median of the evidence
-LEAST_CONTRAST = 0.02  # of the brightest value: what nobody sees is no foreground
+LEAST_CONTRAST = 0.02  # of the range of values: what nobody sees is no foreground
 SMALLEST_SHARE = 1 / 2000  # of the frame: objects of fewer pixels are noise
 HOLE = 10  # times the smallest object: holes in objects that are smaller are filled
-COMPILED_FROM = 5_000_000  # values of a call's frames; fewer are not worth waiting for a compiler
+COMPILED_FROM = 5_000_000  # values of a chunk's frames; fewer are not worth waiting for a compiler
 NEAR, FURTHER = np.array([1, 2, 1], dtype=np.float32) / 4, np.array([1, 2, 3, 2, 1], dtype=np.float32) / 9
 NEAR_SHARE = 0.7  # of the evidence around a pixel that it must have close by, or else objects have a halo
 WINDOW = 5
@@ -66,7 +66,10 @@ def foreground_evidence(frames: Array, background: Array, *, darkest: float = DA
     darkest
         1 excuses no shadows.
     """
-    planes, behind = as_planes(frames), as_planes(np.asarray(background, dtype=np.float32))
+    frames, background = np.asarray(frames), np.asarray(background, dtype=np.float32)
+    if background.shape != frames.shape:
+        raise ValueError(f"background must have the shape of the frames, {frames.shape}; got {background.shape}.")
+    planes, behind = as_planes(frames), as_planes(background)
     height, width = frames.shape[1:3]
     out = np.empty((len(frames), height * width), dtype=np.float32)
     if frames.size < COMPILED_FROM:
@@ -97,20 +100,25 @@ def tune_detector(
     noise: float,
     image_shape: tuple[int, ...],
     *,
-    brightest: float,
+    contrast: float,
     threshold: float | None = None,
     smallest: int | None = None,
     darkest: float = DARKEST,
 ) -> Detector:
-    """Threshold from the noise, size of the smallest object from that of the frame; unless they are given."""
+    """Threshold from the noise, size of the smallest object from that of the frame; unless they are given.
+
+    ``contrast`` is the range of values there can be.
+    """
     if threshold is None:
-        threshold = max(TIMES_NOISE * noise, LEAST_CONTRAST * brightest)
+        threshold = max(TIMES_NOISE * noise, LEAST_CONTRAST * contrast, float(np.finfo(np.float32).tiny))
     if smallest is None:
         smallest = max(1, round(SMALLEST_SHARE * image_shape[0] * image_shape[1]))
     return Detector(threshold, smallest, darkest, noise)
 
 
-def separate_frames(frames: Array, coefficients: Array, factors: Array, detector: Detector) -> Pieces:
+def separate_frames(
+    frames: Array, coefficients: Array, factors: Array, detector: Detector, *, compiled: bool
+) -> Pieces:
     """Background ``coefficients @ factors`` of frames, the mask, and the residual under it.
 
     Parameters
@@ -121,6 +129,8 @@ def separate_frames(frames: Array, coefficients: Array, factors: Array, detector
         (n, k) and (channels, k, n_pixels).
     detector
         How the mask is found.
+    compiled
+        Whether to run compiled loops; answers differ by rounding.
     """
     n, height, width = frames.shape[:3]
     planes, whole = as_planes(frames), frames.dtype.kind == "u"
@@ -128,7 +138,7 @@ def separate_frames(frames: Array, coefficients: Array, factors: Array, detector
     foreground = np.empty(planes.shape, dtype=signed(frames.dtype))
     mask = np.empty((n, height * width), dtype=bool)
     top = float(np.iinfo(frames.dtype).max) if whole else 0.0
-    if frames.size < COMPILED_FROM:
+    if not compiled:
         decoded = np.einsum("fk,ckp->cfp", coefficients, factors)
         evidence = np.empty(mask.shape, dtype=np.float32)
         plain_evidence(planes, decoded, height, width, detector.darkest, evidence)
@@ -159,7 +169,7 @@ def as_planes(frames: Array) -> Array:
 
 def as_frames(planes: Array, like: Array) -> Array:
     """Planes in the shape of frames."""
-    return np.moveaxis(planes, 0, 2).reshape(like.shape)
+    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(like.shape)
 
 
 def plain_evidence(planes: Array, behind: Array, height: int, width: int, darkest: float, out: Array) -> None:

@@ -26,26 +26,29 @@ CROWDED = 0.5  # share of a frame: more than that is rarely what is looked for
 NOISY = 0.04  # share of the range of values; cameras that stand still had 0.01
 SHORTEST_STAGE = 1e-3  # seconds; what was not done at all takes less
 PIXEL_GRAPHS = ("grid", "knn")
+MAY_BE_NONE = ("rank", "smallest", "threshold")
 
 
 def check_options(*, shadows: bool | float, **options: Any) -> Options:
     """Options of a run, or an error that says which of them is wrong."""
-    darkest = {True: DARKEST, False: 1.0}.get(shadows, shadows) if isinstance(shadows, bool) else shadows
+    darkest = (DARKEST if shadows else 1.0) if isinstance(shadows, (bool, np.bool_)) else shadows
     found = Options(darkest=darkest, **options)
     if found.solver not in get_args(SolverName):
         raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(SolverName)))}; got {found.solver!r}.")
     if found.pixel_graph not in PIXEL_GRAPHS:
         raise ValueError(f"pixel_graph must be 'grid' or 'knn'; got {found.pixel_graph!r}.")
-    for name, least in (("rank", 0), ("n_sampled", 2), ("smallest", 0)):
+    for name, least in (("rank", 0), ("n_sampled", 2), ("smallest", 0), ("seed", 0)):
         value = getattr(found, name)
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if value is not None and not (whole and value >= least):
+        if not ((value is None and name in MAY_BE_NONE) or (whole and value >= least)):
+            name = "random_state" if name == "seed" else name  # noqa: PLW2901
             raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
-    if not (_is_number(found.darkest) and 0 < found.darkest <= 1):
+    off = isinstance(shadows, (bool, np.bool_)) and not shadows
+    if not off and not (_is_number(found.darkest) and 0 < found.darkest < 1):
         raise ValueError(f"shadows must be True, False or a number between 0 and 1; got {shadows!r}.")
     for name in ("threshold", "max_memory"):
         value = getattr(found, name)
-        if not (value is None or (_is_number(value) and value > 0)):
+        if not ((value is None and name in MAY_BE_NONE) or (_is_number(value) and value > 0)):
             raise ValueError(f"{name} must be a positive number; got {value!r}.")
     return found
 
@@ -141,13 +144,17 @@ class Run:
             (
                 "rank",
                 str(last.rank),
-                why(options.rank, "light changes in few ways"),
+                why(options.rank if options.rank == last.rank else None, "light changes in few ways"),
             ),
-            ("frames learnt from", str(min(self.scene.n_sampled, self.n_frames)), "evenly spread over each chunk"),
+            (
+                "frames learnt from",
+                str(min(self.scene.n_sampled, self.n_frames)),
+                "at most, evenly spread in a chunk",
+            ),
             ("pixels learnt from", str(len(last.pixels)), "a lattice, enough to tell the light of a frame"),
             ("threshold", ", ".join(thresholds), why(options.threshold, noise)),
             ("smallest object", f"{detector.smallest} pixels", why(options.smallest, "a two-thousandth of the frame")),
-            ("shadows", shadows, "a patch of the background in less light is not foreground"),
+            ("shadows", shadows, "as asked" if detector.darkest == 1 else "a patch of the background in less light"),
         ]
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
 from ..settings import SolverName
+from .foreground import Pieces
 from .page import VideoReport
 from .reading import open_frames
 from .run import Run, check_options
@@ -24,7 +24,7 @@ class Separation:
     Attributes
     ----------
     background
-        Of the shape and type of the frames.
+        Of the shape and type of the frames as they were read: shrunk by ``scale``, without opacity, floats as float32.
     foreground
         Frames less background where the mask is, zero elsewhere: int16 for frames of bytes, int32 for uint16.
     mask
@@ -85,7 +85,7 @@ def separate(
         Do not take shadows for foreground: where a patch of the frame is the background in less light, but in at least
         this share of it. True for 0.65; False treats shadows like anything else.
     threshold
-        Grey levels between frame and background, smoothed, from which a pixel is foreground. None for twelve times the
+        Grey levels between frame and background, smoothed, from which a pixel is foreground. None for nine times the
         noise, and at least 2 % of the range of values.
     smallest
         Pixels that an object has at least. None for a two-thousandth of the frame.
@@ -121,11 +121,34 @@ def separate(
         smallest=smallest, max_memory=max_memory, seed=random_state,
     )  # fmt: skip
     with open_frames(frames, start=start, stop=stop, step=step, scale=scale) as source, limit_threads(n_jobs):
-        # All of it is to be returned, so there is nothing to gain from small blocks.
-        run = Run(source, replace(options, block_values=sys.maxsize), Progress(verbose))
-        pieces = [found for _, found in run]
-        background, foreground, mask = (
-            parts[0] if len(parts) == 1 else np.concatenate(parts)
-            for parts in ([getattr(found, name) for found in pieces] for name in ("background", "foreground", "mask"))
-        )
-        return Separation(background, foreground, mask, run.report())
+        run = Run(source, options, Progress(verbose))
+        whole: Pieces | None = None
+        for _, pieces in run:
+            # Into place at once: a list of blocks beside their concatenation would take twice the memory.
+            if whole is None:
+                whole = _room(pieces, source.n_frames or 2 * len(pieces.mask))
+            if run.n_frames > len(whole.mask):
+                whole = _enlarged(whole, run.n_frames)
+            for place, part in zip(_arrays(whole), _arrays(pieces), strict=True):
+                place[run.n_frames - len(part) : run.n_frames] = part
+        report = run.report()
+        assert whole is not None  # a run without frames has raised an error
+        background, foreground, mask = (array[: run.n_frames] for array in _arrays(whole))
+        return Separation(background, foreground, mask, report)
+
+
+def _arrays(pieces: Pieces) -> tuple[Array, Array, Array]:
+    return pieces.background, pieces.foreground, pieces.mask
+
+
+def _room(like: Pieces, n_frames: int) -> Pieces:
+    """Make room for so many frames."""
+    return Pieces(*(np.empty((n_frames, *array.shape[1:]), dtype=array.dtype) for array in _arrays(like)))
+
+
+def _enlarged(pieces: Pieces, n_frames: int) -> Pieces:
+    """Make room for more frames than were announced."""
+    larger = _room(pieces, max(n_frames, 3 * len(pieces.mask) // 2))
+    for place, array in zip(_arrays(larger), _arrays(pieces), strict=True):
+        place[: len(array)] = array
+    return larger

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._progress import Progress
 from .._threads import single_threaded_libraries
 from ..decoders.robust import BLOCK_ENTRIES
 from ..settings import SolverName
+from . import foreground
 from .background import AUTO_RANK, Background, learn_background
 from .foreground import DARKEST, Detector, Pieces, foreground_evidence, separate_frames, signed, tune_detector
 
@@ -74,6 +76,7 @@ class Scene:
     remembered: Array | None = None  # frames of earlier chunks, ever fewer the longer ago
     detectors: list[Detector] = field(default_factory=list)
     brightest: float = 0.0
+    darkest: float = 0.0
     n_sampled: int = 0
     converged: bool = True
 
@@ -107,11 +110,15 @@ def separate_stream(
             learn(chunk, options, scene, progress)
         assert scene.background is not None  # just learnt
         step = max(1, options.block_values // chunk[0].size)
-        for first in range(0, len(chunk), step):
-            frames = chunk[first : first + step]
+        fade = FADE if scene.last is not None else 0
+        edges = sorted({*range(0, len(chunk), step), min(fade, len(chunk)), len(chunk)})
+        for first, stop in pairwise(edges):
+            frames = chunk[first:stop]
             with progress.stage("frames"):
-                coefficients, factors = mixture(frames, first, scene.last, scene.background)
-                pieces = separate_frames(frames, coefficients, factors, scene.detectors[-1])
+                # One way for all blocks of a chunk, however small the last may be.
+                compiled = chunk.size >= foreground.COMPILED_FROM
+                coefficients, factors = mixture(frames, first, scene.last, scene.background, compiled=compiled)
+                pieces = separate_frames(frames, coefficients, factors, scene.detectors[-1], compiled=compiled)
             yield frames, pieces
 
 
@@ -131,6 +138,8 @@ def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> N
     if scene.remembered is not None:
         sample = np.concatenate([scene.remembered, sample])
     scene.brightest = max(scene.brightest, _brightest(sample))
+    if sample.dtype.kind == "f":  # such as degrees, which need not begin at 0
+        scene.darkest = min(scene.darkest, float(sample.min())) if scene.detectors else float(sample.min())
     background = learn_background(
         sample, rank=options.rank, solver=options.solver, pixel_graph=options.pixel_graph, seed=options.seed,
         progress=progress,
@@ -139,7 +148,7 @@ def learn(chunk: Array, options: Options, scene: Scene, progress: Progress) -> N
         scene.detectors.append(
             tune_detector(
                 measure_noise(sample[evenly(len(sample), TUNED_ON)], background), sample.shape[1:3],
-                brightest=scene.brightest, threshold=options.threshold, smallest=options.smallest,
+                contrast=scene.brightest - scene.darkest, threshold=options.threshold, smallest=options.smallest,
                 darkest=options.darkest,
             )
         )  # fmt: skip
@@ -166,12 +175,15 @@ def _brightest(sample: Array) -> float:
     return float(most) if sample.dtype.kind == "f" else float(max(255, 2 ** int(most).bit_length() - 1))
 
 
-def mixture(frames: Array, first: int, last: Background | None, new: Background) -> tuple[Array, Array]:
+def mixture(
+    frames: Array, first: int, last: Background | None, new: Background, *, compiled: bool
+) -> tuple[Array, Array]:
     """Coefficients and factors of frames that follow frame ``first`` of a chunk, the last background fading out."""
     if last is None or first >= FADE:
-        return new.coefficients(frames), new.factors
+        return new.coefficients(frames, compiled=compiled), new.factors
     share = np.clip((first + np.arange(len(frames)) + 1) / (FADE + 1), 0, 1).astype(np.float32)[:, None]
-    coefficients = np.hstack([share * new.coefficients(frames), (1 - share) * last.coefficients(frames)])
+    fading_in, fading_out = (model.coefficients(frames, compiled=compiled) for model in (new, last))
+    coefficients = np.hstack([share * fading_in, (1 - share) * fading_out])
     return coefficients, np.concatenate([new.factors, last.factors], axis=1)
 
 
@@ -209,7 +221,8 @@ def plan_chunks(source: Source, options: Options) -> Plan:
         length = min(int(room - 4 * n_sampled) // 2, CHUNK)  # the next is read while the last is in use
         if length >= min(2 * n_sampled, LEAST_CHUNK):
             n = source.n_frames
-            return Plan(-(-n // -(-n // length)) if n else length, n_sampled)
+            # Of about one length; a source that announces too few must not be cut into crumbs.
+            return Plan(-(-n // -(-n // length)) if n and n > length else length, n_sampled)
     least = options.max_memory - frame * (room - 4 * FEWER[-1] - 2 * LEAST_CHUNK)
     raise ValueError(
         f"max_memory of {options.max_memory / 1e9:.2g} GB is too little for frames of "

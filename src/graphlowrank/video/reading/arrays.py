@@ -20,7 +20,7 @@ MAX_NPZ_BYTES = 2**33  # an array in a zip file must be unpacked to memory, one 
 
 @dataclass(frozen=True)
 class ArrayReader:
-    """Frames of an array (time, height, width[, channels]); see :class:`~graphlowrank.video.source.Reader`."""
+    """Frames of an array (time, height, width[, channels]); see :class:`~graphlowrank.video.reading.source.Reader`."""
 
     frames: Array
     name: str

@@ -29,7 +29,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageReader:
-    """Frames of picture files of one size; see :class:`~graphlowrank.video.source.Reader`."""
+    """Frames of picture files of one size; see :class:`~graphlowrank.video.reading.source.Reader`."""
 
     paths: tuple[Path, ...]
     head: Head

@@ -168,8 +168,8 @@ class Frames:
         with closing(frames):
             while True:
                 # Filled one by one: a list of frames beside their stack would take twice the memory.
-                block, m = np.empty((n if self.n_frames is None else min(n, self.n_frames), *self.shape), self.dtype), 0
-                for m, frame in enumerate(islice(frames, len(block)), 1):
+                block, m = np.empty((n, *self.shape), self.dtype), 0
+                for m, frame in enumerate(islice(frames, n), 1):
                     block[m - 1] = frame
                 if m == 0:
                     return

@@ -23,7 +23,7 @@ _OPTIONS = {
 
 
 class VideoReader:
-    """Frames of a video file; see :class:`~graphlowrank.video.source.Reader`.
+    """Frames of a video file; see :class:`~graphlowrank.video.reading.source.Reader`.
 
     Every reading decodes from the beginning: to seek to a frame by its number is not exact in most formats. The frames
     are turned as the file says they are to be shown. What frames there are is counted, not timed: a file with frames

@@ -20,7 +20,7 @@ _HEADER_BYTES = 256  # a multiple of 64, as numpy's format asks, with room for a
 
 
 class NpyWriter:
-    """An .npy file whose length is filled in at the end; see :class:`~graphlowrank.video.sink.Writer`."""
+    """An .npy file whose length is filled in at the end; see :class:`~graphlowrank.video.writing.sink.Writer`."""
 
     def __init__(self, place: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self._file = place.open("xb")
@@ -44,7 +44,7 @@ class NpyWriter:
 
 
 class NpzWriter:
-    """An .npz file with the array "frames"; see :class:`~graphlowrank.video.sink.Writer`.
+    """An .npz file with the array "frames"; see :class:`~graphlowrank.video.writing.sink.Writer`.
 
     The length of the array stands before its packed values, so the values wait in a file without a name.
     """

@@ -11,7 +11,7 @@ from ..reading.packages import need
 
 
 class ImageWriter:
-    """A folder of files frame_00000.png and so on; see :class:`~graphlowrank.video.sink.Writer`."""
+    """A folder of files frame_00000.png and so on; see :class:`~graphlowrank.video.writing.sink.Writer`."""
 
     def __init__(self, place: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
         if dtype == np.uint16 and len(shape) == 3:

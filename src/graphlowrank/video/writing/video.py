@@ -67,7 +67,7 @@ def check_encoder(extension: str) -> None:
 
 
 class VideoWriter:
-    """A video file; see :class:`~graphlowrank.video.sink.Writer`."""
+    """A video file; see :class:`~graphlowrank.video.writing.sink.Writer`."""
 
     def __init__(self, place: Path, shape: tuple[int, ...], fps: float, encoding: Encoding) -> None:
         self._av = need("av", "writing a video")
