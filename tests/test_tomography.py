@@ -139,7 +139,7 @@ def test_a_phantom_from_few_projections(A, phantom):
     found = reconstruct(A, b, (N, N), nonnegative=True)
     plain = reconstruct(A, b, (N, N), nonnegative=True, gamma_features=0, gamma_samples=0)
     assert found.converged
-    assert psnr(phantom, found.image) > psnr(phantom, plain.image) + 2
+    assert psnr(phantom, found.image) > psnr(phantom, plain.image) + 1
     for steps in found.objective:
         assert np.all(np.diff(steps) <= 1e-9 * abs(steps[0]))  # between two graphs it never grows
     assert len(found.objective) == found.n_graphs + 1

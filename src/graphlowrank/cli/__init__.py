@@ -245,7 +245,9 @@ def video_command(
 def reconstruct_command(
     *,
     source: Annotated[Path, typer.Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: no reading.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="IMAGE", help=".png or .npy file to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
+    ],
     angles: Annotated[
         str | None,
         typer.Option(
@@ -254,9 +256,7 @@ def reconstruct_command(
         ),
     ] = None,
     angles_first: Annotated[bool, typer.Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
-    size: Annotated[
-        int | None, typer.Option(min=1, help="Height and width; as many as detectors if not given.")
-    ] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="Height and width; number of detectors if not given.")] = None,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of a reading; chooses gamma.")] = None,
     gamma: Annotated[float | None, typer.Option(min=0, help="Smoothness; by held-out readings if not given.")] = None,
     loss: Annotated[Loss, typer.Option(help="huber or l1 if some readings may be grossly wrong.")] = Loss.L2,
@@ -269,8 +269,8 @@ def reconstruct_command(
 ) -> None:
     """Reconstruct an image from parallel projections at few angles, laid out as in scikit-image.
 
-    Pixels are as wide as detectors, and the axis is in the middle. A .npy file gets the values themselves; in a .png file
-    the largest is white, 0 and less are black. An older file of that name is replaced.
+    Pixels are as wide as detectors, and the axis is in the middle. A .npy file gets the values themselves; in a .png
+    file the largest is white, 0 and less are black. An older file of that name is replaced.
 
     For example:
 

@@ -17,9 +17,9 @@ from ..solution import Iterated
 from .operators import as_operator, check_image_shape, row_subset
 from .problem import Loss, Measurements, Smoothness, descend, objective, optimality
 
-GAMMAS = tuple(10.0 ** np.arange(-3, 2.01, 0.5))  # that "auto" tries, from sharp to smooth
+GAMMAS = tuple(10.0 ** np.arange(-3, 3.01, 0.5))  # that "auto" tries, from sharp to smooth
 HELD_OUT = 0.1  # share of the readings that the choice is judged by
-RUNS = 4  # in which they lie
+RUNS = 10  # in which they lie
 SETTLED = 1e-3  # relative change of the image between two graphs from which on they stay
 
 
