@@ -126,11 +126,12 @@ def test_a_fitted_method_gives_many_partitions(clouds):
         assert len({tuple(fitted.partition(1, seed)) for seed in range(5)}) > 1  # another start, other numbers
 
 
-def test_cpca_by_name_is_the_estimators(clouds):
+def test_cpca_by_name_is_algorithm_3_of_the_estimator(clouds):
     X, _ = clouds
     prepared = prepare(X, ("standardise",))
     graph = sample_graph("cpca", X, random_state=0)
-    model = CompressiveClustering(5, sample_graph=graph, downsampling=(2, 1), random_state=0).fit(prepared)
+    given = {"sample_graph": graph, "downsampling": (2, 1), "n_neighbors": 10, "random_state": 0}
+    model = CompressiveClustering(5, partition="k-means", **given).fit(prepared)
     found = cluster("cpca", X, 5, graph=graph, downsampling=(2, 1), random_state=0)
     assert_array_equal(found.labels, model.labels_)
     assert found.notes["rank"] == model.rank_

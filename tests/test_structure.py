@@ -16,9 +16,9 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     ["cli", "__main__"], ["experiments"], ["bench"], ["video", "tomography"], ["report"], ["methods"], ["estimators"],
     ["guarantees"],
-    ["pipeline"], ["small_problem", "two_graphs"],
-    ["settings", "standardise"], ["decoders"],
-    ["models"], ["solvers"], ["reduction"], ["sampling"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],
+    ["clusters"], ["pipeline"], ["small_problem", "gamma_choice", "two_graphs"], ["scaling", "cluster_count"],
+    ["settings", "standardise"], ["choices"], ["partition"], ["decoders"],
+    ["models"], ["solvers"], ["reduction"], ["sampling"], ["tables"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],
     ["kernels"], ["solution"], ["_backend"], ["_threads", "_progress", "_files", "_version"],
 ]  # fmt: skip
 # The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.

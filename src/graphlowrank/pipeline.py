@@ -9,31 +9,73 @@ it is copied.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
-from .decoders import DECODERS, Decoded, Labels, Side, decode_labels
-from .graphs import Graph
+from .decoders import DECODERS, Decoded
 from .graphs.laplacian import LaplacianKind
 from .settings import Settings
-from .small_problem import solve_small
+from .small_problem import SmallProblem
 from .solution import Solution
-from .standardise import Block, StandardisedData, sampled_block
-from .two_graphs import feature_side, sample_side
+from .standardise import StandardisedData, sampled_block
+from .two_graphs import SideGraph, feature_side, sample_side
 
 
 @dataclass(frozen=True, eq=False)
 class Compressed:
-    """The solved small problem and what is needed to decode it; ``solution.X`` is in the units of ``block``."""
+    """A small problem and its solution, ``solution.X`` in the units of ``problem.block``."""
 
-    samples: Side
-    features: Side
-    small_samples: Graph | None
-    block: Block
+    problem: SmallProblem
     solution: Solution
+
+
+def graphs_between(
+    X: Array, settings: Settings, rng: np.random.RandomState, progress: Progress
+) -> tuple[SideGraph, SideGraph]:
+    """Graph of the samples and graph of the features."""
+    with progress.stage("sample graph"):
+        samples = sample_side(X, settings, rng)
+    with progress.stage("feature graph"):
+        return samples, feature_side(X, settings, rng)
+
+
+def reduce(
+    X: Array,
+    graphs: tuple[SideGraph, SideGraph],
+    settings: Settings,
+    *,
+    laplacian: LaplacianKind,
+    rank: int | None,
+    rng: np.random.RandomState,
+    progress: Progress,
+) -> SmallProblem:
+    """Draw samples and features, and reduce the graphs to them; ``rank`` guides optimal sampling."""
+    between_samples, between_features = graphs
+    with progress.stage("sampling"):
+        n_rows, n_columns = settings.kept(*X.shape)
+        given_rows, given_columns = settings.given_indices()
+        rows = between_samples.drawn(given_rows, n_rows, settings, rank, rng, "sample_indices")
+        columns = between_features.drawn(given_columns, n_columns, settings, rank, rng, "feature_indices")
+        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=rows.weights)
+
+    with progress.stage("reduction"):
+        small_samples = between_samples.reduced(rows.indices, settings, rng)
+        small_features = between_features.reduced(columns.indices, settings, rng)
+    return SmallProblem(block, rows, columns, small_samples, small_features, laplacian)
+
+
+def solve(
+    problem: SmallProblem,
+    settings: Settings,
+    gammas: tuple[float, float],
+    progress: Progress,
+    start: Array | None = None,
+) -> Compressed:
+    """Low-rank part of the small matrix; ``start`` is a first guess."""
+    with progress.stage(settings.solver) as update:
+        return Compressed(problem, problem.solve(settings, gammas, update, start))
 
 
 def compress(
@@ -45,48 +87,22 @@ def compress(
     rng: np.random.RandomState,
     progress: Progress,
 ) -> Compressed:
-    """Everything up to the decoders: graphs, sampling, reduction, small problem; ``rank`` guides optimal sampling."""
-    with progress.stage("sample graph"):
-        between_samples = sample_side(X, settings, rng)
-    with progress.stage("feature graph"):
-        between_features = feature_side(X, settings, rng)
-
-    with progress.stage("sampling"):
-        n_rows, n_columns = settings.kept(*X.shape)
-        given_rows, given_columns = settings.given_indices()
-        rows = between_samples.drawn(given_rows, n_rows, settings, rank, rng, "sample_indices")
-        columns = between_features.drawn(given_columns, n_columns, settings, rank, rng, "feature_indices")
-        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=rows.weights)
-
-    with progress.stage("reduction"):
-        small_samples = between_samples.reduced(rows.indices, settings, rng)
-        small_features = between_features.reduced(columns.indices, settings, rng)
-
-    with progress.stage(settings.solver) as update:
-        graphs, sides = (small_samples, small_features), (rows, columns)
-        solution = solve_small(block, graphs, sides, settings, laplacian, update)
-    return Compressed(rows, columns, small_samples, block, solution)
+    """Everything up to the decoders."""
+    graphs = graphs_between(X, settings, rng, progress)
+    problem = reduce(X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress)
+    return solve(problem, settings, settings.gammas(laplacian), progress)
 
 
 def recover(
     X: Array, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress
 ) -> Decoded:
     """Low-rank matrix on all samples and features, in the units of X, by the decoder that the settings name."""
-    options = settings.decoder_keywords()
+    options, problem = settings.decoder_keywords(), small.problem
     if settings.decoder_needs_data():
-        options["data"] = StandardisedData(X, small.block.shift, small.block.scale)
+        options["data"] = StandardisedData(X, problem.block.shift, problem.block.scale)
     with progress.stage("decoding"):
         decoded = DECODERS[settings.decoder](
-            small.solution.X, small.samples, small.features, n_components=n_components, **options
+            small.solution.X, problem.samples, problem.features, n_components=n_components, **options
         )
-        low_rank = decoded.low_rank.rescaled(small.block.scale, small.block.shift)
+        low_rank = decoded.low_rank.rescaled(problem.block.scale, problem.block.shift)
         return Decoded(low_rank, decoded.n_iter, decoded.converged)
-
-
-def cluster(small: Compressed, n_clusters: int, *, progress: Progress, **options: Any) -> Labels:
-    """Cluster labels of all samples (Algorithm 3); ``options`` are those of :func:`decode_labels`."""
-    with progress.stage("decoding"):
-        return decode_labels(
-            small.solution.X, small.samples, n_clusters, small_graph=small.small_samples,
-            feature_weights=small.features.weights, **options,
-        )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ._threads import resolve_n_jobs
+from .choices import Choice
 from .decoders import DECODERS
 from .graphs.laplacian import LaplacianKind
 from .graphs.neighbours import Engine
@@ -39,6 +40,9 @@ AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
 
 # Middle of the range that worked on digits, USPS, MNIST, faces and synthetic data; (samples, features).
 AUTO_GAMMAS: dict[LaplacianKind, tuple[float, float]] = {"normalized": (1.5, 0.3), "combinatorial": (0.5, 0.3)}
+
+# Clusters are looked for at each of these weights of the sample graph: faces want the first, digits the last.
+GAMMA_PATH = (0.5, 1.5, 5.0, 15.0, 40.0)
 
 
 @dataclass(frozen=True)
@@ -197,6 +201,29 @@ class Settings:
             auto_samples if self.gamma_samples == "auto" else float(self.gamma_samples),
             auto_features if self.gamma_features == "auto" else float(self.gamma_features),
         )
+
+    def gamma_path(self, laplacian: LaplacianKind) -> list[tuple[float, float]]:
+        """Weights of both terms to look for clusters at, from weak to strong; one pair where the user set the first."""
+        _, of_features = self.gammas(laplacian)
+        of_samples = GAMMA_PATH if self.gamma_samples == "auto" else (float(self.gamma_samples),)
+        return [(gamma, of_features) for gamma in of_samples]
+
+    def choices(self, n_samples: int, n_features: int, laplacian: LaplacianKind) -> list[Choice]:
+        """Say what the settings come to for data of this shape, and why."""
+        rows, columns = self.kept(n_samples, n_features)
+        parts = f"{rows} of {n_samples} samples, {columns} of {n_features} features"
+        drawn = "as asked"
+        if isinstance(self.downsampling, str):
+            short = f"sides of up to {AUTO_SAMPLES} samples and {AUTO_FEATURES} features are too short to pay"
+            drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {AUTO_SAMPLES} samples"
+        suits = {
+            "normalized": "dense and sparse regions have equal say; features are centred",
+            "combinatorial": "its smoothest signals are constants: levels of features survive",
+        }
+        return [
+            Choice("downsampling", parts, drawn),
+            Choice("laplacian", laplacian, suits[laplacian] if self.laplacian == "auto" else "as asked"),
+        ]
 
     def laplacian_kind(self, default: LaplacianKind) -> LaplacianKind:
         """Laplacian to use; "auto" is what suits the task."""

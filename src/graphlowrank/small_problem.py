@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ._backend import Array
 from .decoders import Side
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
@@ -14,55 +17,74 @@ from .standardise import Block
 PURSUIT_TOL = 1e-2  # of ``tol``: FISTA looks at its change, the pursuits at what is missing of the data
 
 
-def solve_small(
-    block: Block,
-    graphs: tuple[Graph | None, Graph | None],
-    sides: tuple[Side, Side],
-    settings: Settings,
-    laplacian: LaplacianKind,
-    callback: Callback,
-) -> Solution:
-    """Low-rank part of the block, in its units.
+@dataclass(frozen=True, eq=False)
+class SmallProblem:
+    """The compressed matrix with its graphs.
 
-    Parameters
+    Attributes
     ----------
     block
-        The compressed matrix.
-    graphs
-        Reduced graphs of the samples and of the features; None where there is none.
-    sides
-        Samples and features, with their importance weights.
-    settings, laplacian
-        What to solve; RPCA looks at no graph, RPCAG at that of the samples, FRPCAG at both.
-    callback
-        Called with (iteration, residual).
+        Sampled entries, in units of their own.
+    samples, features
+        Graphs of all samples and all features, with the kept ones and their importance weights.
+    small_samples, small_features
+        Graphs of the kept ones; None where there is none.
+    laplacian
+        Which Laplacian the model has.
     """
-    gamma_samples, gamma_features = settings.gammas(laplacian)
-    L_samples, L_features = (graph and graph.unit_laplacian(laplacian) for graph in graphs)
-    if settings.solver == "frpcag":
-        return solve_frpcag(
-            block.X,
-            L_samples,
-            L_features,
-            gamma_samples=gamma_samples,
-            gamma_features=gamma_features,
-            loss=settings.loss,
-            huber_delta=settings.huber_delta,
-            sample_weights=sides[0].weights,
-            feature_weights=sides[1].weights,
-            X0=block.start(),
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            size=block.X.size**0.5,  # deviations of one unit: the levels of features must not end the iterations
-            callback=callback,
-        ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
-    tol = PURSUIT_TOL * settings.tol
-    if settings.solver == "rpca" or L_samples is None:  # one sample has no neighbours
-        return _low_rank(solve_rpca(block.X, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
-    found = solve_rpcag(
-        block.X, L_samples, gamma=gamma_samples, tol=settings.tol, max_iter=settings.max_iter, callback=callback
-    )
-    return _low_rank(found, "RPCAG")
+
+    block: Block
+    samples: Side
+    features: Side
+    small_samples: Graph | None
+    small_features: Graph | None
+    laplacian: LaplacianKind
+
+    def solve(
+        self, settings: Settings, gammas: tuple[float, float], callback: Callback, start: Array | None = None
+    ) -> Solution:
+        """Low-rank part of the block, in its units.
+
+        Parameters
+        ----------
+        settings
+            What to solve; RPCA looks at no graph, RPCAG at that of the samples, FRPCAG at both.
+        gammas
+            Weights of the sample and of the feature graph.
+        callback
+            Called with (iteration, residual).
+        start
+            First guess for FRPCAG; None for the data.
+        """
+        gamma_samples, gamma_features = gammas
+        L_samples, L_features = (
+            graph and graph.unit_laplacian(self.laplacian) for graph in (self.small_samples, self.small_features)
+        )
+        if settings.solver == "frpcag":
+            return solve_frpcag(
+                self.block.X,
+                L_samples,
+                L_features,
+                gamma_samples=gamma_samples,
+                gamma_features=gamma_features,
+                loss=settings.loss,
+                huber_delta=settings.huber_delta,
+                sample_weights=self.samples.weights,
+                feature_weights=self.features.weights,
+                X0=self.block.start() if start is None else start,
+                tol=settings.tol,
+                max_iter=settings.max_iter,
+                # Deviations of one unit: the levels of features must not end the iterations.
+                size=self.block.X.size**0.5,
+                callback=callback,
+            ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
+        X, tol = self.block.X, PURSUIT_TOL * settings.tol
+        if settings.solver == "rpca" or L_samples is None:  # one sample has no neighbours
+            return _low_rank(solve_rpca(X, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
+        found = solve_rpcag(
+            X, L_samples, gamma=gamma_samples, tol=settings.tol, max_iter=settings.max_iter, callback=callback
+        )
+        return _low_rank(found, "RPCAG")
 
 
 def _low_rank(found: LowRankPlusSparse, name: str) -> Solution:

@@ -122,7 +122,7 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
     """
     for step in steps:
         if step in ("standardise", "standardise samples"):
-            X = _standardised(X, axis=int(step == "standardise samples"))
+            X = standardised(X, axis=int(step == "standardise samples"))
         elif step == "normalise":
             length = np.linalg.norm(X, axis=1, keepdims=True)
             X = X / np.where(length > 0, length, 1).astype(X.dtype)
@@ -133,9 +133,17 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
     return X
 
 
-def _standardised(X: Array, axis: int) -> Array:
+def standardised(X: Array, axis: int) -> Array:
     """``X`` with zero mean and unit deviation along an axis; what is constant becomes zero."""
     deviation = X.std(axis=axis, dtype=np.float64, keepdims=True)
+    constant = constant_along(X, deviation, axis)
     centred = X - X.mean(axis=axis, dtype=np.float64, keepdims=True).astype(X.dtype)
-    constant = deviation <= 10 * np.finfo(X.dtype).eps * np.abs(X).max(axis=axis, keepdims=True)
-    return np.where(constant, 0, centred / np.where(constant, 1, deviation)).astype(X.dtype)
+    centred /= np.where(constant, 1, deviation).astype(X.dtype)
+    centred *= ~constant
+    return centred
+
+
+def constant_along(X: Array, deviation: Array, axis: int) -> Array:
+    """Whether a deviation along an axis is no more than rounding, in the shape of ``deviation``."""
+    largest = np.maximum(X.max(axis=axis), -X.min(axis=axis)).reshape(deviation.shape)
+    return deviation <= 10 * np.finfo(X.dtype).eps * largest

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..graphs import Graph
 from ..linalg.svd import leading_svd, rank_of
-from ..metrics import modularity
-from ..reduction import kron_reduce
 from .penalty import fit_smooth
 from .side import Side
 
-Scores = Literal["auto", "whitened", "scaled"]
+Scores = Literal["whitened", "scaled"]
 
 DIRECTIONS_PER_CLUSTER = 1.5  # measured on six data sets: fewer lose small clusters, more let noise in
 FAINTEST_DIRECTION = 1e-3  # relative singular value: below, whitening would blow up noise
-CLEARLY_BETTER = (
-    0.05  # modularity; on faces the wrong scores lead by up to 0.035, on easy tables the right ones by 0.08
-)
 MEMBERSHIP_TOLERANCE = 1e-5
 FEW_PRODUCTS = 5_000_000  # an iteration of k-means in about two milliseconds
 
@@ -57,11 +53,10 @@ def decode_labels(
     samples: Side,
     n_clusters: int,
     *,
-    small_graph: Graph | None = None,
     feature_weights: Array | None = None,
     directions: tuple[Array, Array] | None = None,
     gamma: float = 0.0,
-    scores: Scores = "auto",
+    scores: Scores = "whitened",
     n_init: int = 10,
     random_state: Any = None,
 ) -> Labels:
@@ -78,8 +73,6 @@ def decode_labels(
         Graph on all samples (None where everything was kept), kept nodes and importance weights.
     n_clusters
         Number of clusters.
-    small_graph
-        Graph on the kept samples; None reduces that of all samples where it is needed.
     feature_weights
         Importance weights of the kept features; None for ones.
     directions
@@ -90,8 +83,7 @@ def decode_labels(
         "whitened" gives the first 1.5 n_clusters directions equal weight and every sample unit length, so that strong
         factors (light on faces) and faint samples do not decide; data with fewer directions than clusters are left
         "scaled". "scaled" runs k-means on the leading principal scores, which is k-means on the low-rank matrix
-        itself, as in the paper. "auto" tries both and takes the whitened ones unless the graph of the kept samples
-        speaks clearly for the others: modularity higher by 0.05.
+        itself, as in the paper.
     n_init
         Restarts of k-means.
     random_state
@@ -99,25 +91,44 @@ def decode_labels(
     """
     rng = check_random_state(random_state)
     directions = directions or leading_directions(X_small, n_clusters, samples.weights, feature_weights)
-    wanted = ["whitened", "scaled"] if scores == "auto" and samples.graph is not None else [scores]
-    attempts = [cluster_scores(*directions, n_clusters, "whitened" if kind == "auto" else kind) for kind in wanted]
-    attempts = attempts[: len({kind for _, kind in attempts})]  # too few directions: both are the same
-    found = [k_means(points, n_clusters, n_init, rng, samples.weights) for points, _ in attempts]
-    chosen = 0
-    if len(found) == 2:
-        graph = small_graph or kron_reduce(samples.graph, samples.indices, random_state=rng)
-        whitened, scaled = (modularity(graph.weights, labels) for labels in found)
-        chosen = int(scaled - whitened > CLEARLY_BETTER)
-    indicators = np.eye(n_clusters, dtype=X_small.dtype)[found[chosen]]
-    spread = fit_smooth(samples, indicators, gamma=gamma, tol=MEMBERSHIP_TOLERANCE)
-    return Labels(*pool(spread.X), attempts[chosen][1], rank_of(directions[1]))
+    points, used = cluster_scores(*directions, n_clusters, scores)
+    found = k_means(points, n_clusters, n_init, rng, samples.weights)
+    labels, soft = spread(found, samples, n_clusters, X_small.dtype, gamma=gamma)
+    return Labels(labels, soft, used, rank_of(directions[1]))
 
 
-def k_means(points: Array, n_clusters: int, n_init: int, random_state: Any, weights: Array | None = None) -> Array:
-    """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more."""
+def spread(
+    found: Array,
+    samples: Side,
+    n_clusters: int,
+    dtype: Any = np.float64,
+    *,
+    gamma: float = 0.0,
+    tol: float = MEMBERSHIP_TOLERANCE,
+) -> tuple[Array, Array]:
+    """Hard and soft labels of all samples from those of the kept ones."""
+    indicators = np.eye(n_clusters, dtype=dtype)[found]
+    return pool(fit_smooth(samples, indicators, gamma=gamma, tol=tol).X)
+
+
+def k_means(
+    points: Array,
+    n_clusters: int,
+    n_init: int,
+    random_state: Any,
+    weights: Array | None = None,
+    *,
+    fewer: bool = False,
+) -> Array:
+    """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more.
+
+    ``fewer`` clusters than asked for, where points coincide, give no warning.
+    """
     points = points.astype(np.float64)  # scikit-learn would turn single precision into double at every distance
     few = points.size * n_clusters < FEW_PRODUCTS
-    with single_threaded_libraries() if few else nullcontext():
+    with single_threaded_libraries() if few else nullcontext(), warnings.catch_warnings():
+        if fewer:
+            warnings.simplefilter("ignore", ConvergenceWarning)
         model = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points, sample_weight=weights)
     return np.asarray(model.labels_)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from numbers import Real
 from typing import Any, TypeVar
@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
+from ..choices import Choice, FitReport, health
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
 from ..models.regression import robust_scores
-from ..pipeline import Compressed
 from ..sampling import check_indices
 from ..settings import AUTO_RANK, Settings
+from ..small_problem import SmallProblem
 
 Result = TypeVar("Result")
 
@@ -32,8 +33,10 @@ class GraphEstimator(BaseEstimator):
 
     random_state: Any
     verbose: int
+    stage_seconds_: dict[str, float]
+    _said: dict[str, Any]
     sample_graph: Any
-    n_neighbors: int
+    n_neighbors: Any
 
     def _settings(self) -> Settings:
         """Build the shared options from this estimator's parameters."""
@@ -44,9 +47,9 @@ class GraphEstimator(BaseEstimator):
         """Validate the data, by scikit-learn with its ``options``, and what the user gave to go with them."""
         X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2, **options)
         n_samples = X.shape[0]
-        if isinstance(self.sample_graph, str) and settings.needs_graph("sample") and n_samples <= self.n_neighbors:
+        if isinstance(self.sample_graph, str) and settings.needs_graph("sample") and n_samples <= settings.n_neighbors:
             raise ValueError(
-                f"n_neighbors={self.n_neighbors} needs at least {self.n_neighbors + 1} samples, got "
+                f"n_neighbors={settings.n_neighbors} needs at least {settings.n_neighbors + 1} samples, got "
                 f"n_samples={n_samples}; lower n_neighbors."
             )
         # What the user gave is checked now, not after the first graph has been built.
@@ -59,6 +62,25 @@ class GraphEstimator(BaseEstimator):
                 check_indices(given, n, name=f"{side}_indices")
         return X
 
+    @property
+    def report_(self) -> FitReport:
+        """What the fit decided and why, its graphs, convergence and times; prints as a table."""
+        check_is_fitted(self)
+        sides = (("samples", getattr(self, "sample_graph_", None)), ("features", getattr(self, "feature_graph_", None)))
+        return FitReport(
+            type(self).__name__,
+            self._said["data"],
+            tuple(self._said["choices"]),
+            tuple(health(side, graph) for side, graph in sides if graph is not None),
+            getattr(self, "n_iter_", 0),
+            getattr(self, "converged_", True),
+            self.stage_seconds_,
+        )
+
+    def _say(self, X: Any, choices: Iterable[Choice] = ()) -> None:
+        """Keep what :attr:`report_` is to tell."""
+        self._said = {"data": f"{X.shape[0]} samples x {X.shape[1]} features", "choices": tuple(choices)}
+
     def _run(
         self, settings: Settings, work: Callable[[np.random.RandomState, Progress], Result]
     ) -> tuple[Result, Progress]:
@@ -67,16 +89,16 @@ class GraphEstimator(BaseEstimator):
         with limit_threads(settings.n_jobs):
             return work(check_random_state(self.random_state), progress), progress
 
-    def _store(self, small: Compressed, progress: Progress) -> None:
-        self.sample_indices_ = small.samples.indices
-        self.feature_indices_ = small.features.indices
-        self.sample_weights_ = small.samples.weights
-        self.feature_weights_ = small.features.weights
-        self.sample_graph_ = small.samples.graph
-        self.feature_graph_ = small.features.graph
-        self.n_iter_ = small.solution.n_iter
-        self.converged_ = small.solution.converged
-        self.scale_ = small.block.scale
+    def _store(self, problem: SmallProblem, progress: Progress, *, n_iter: int, converged: bool) -> None:
+        self.sample_indices_ = problem.samples.indices
+        self.feature_indices_ = problem.features.indices
+        self.sample_weights_ = problem.samples.weights
+        self.feature_weights_ = problem.features.weights
+        self.sample_graph_ = problem.samples.graph
+        self.feature_graph_ = problem.features.graph
+        self.n_iter_ = n_iter
+        self.converged_ = converged
+        self.scale_ = problem.block.scale
         self.stage_seconds_ = progress.seconds
 
 
@@ -106,6 +128,11 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
             return min(AUTO_RANK, at_most)
         check_count(n_components, "n_components", at_most=at_most, what=what)
         return int(n_components)
+
+    n_components: int | None
+
+    def _rank_choice(self, k: int, reason: str = "a common choice, or as many as there can be") -> Choice:
+        return Choice("n_components", k, reason if self.n_components is None else "as asked")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -144,6 +171,22 @@ class LowRankTransformer(ComponentTransformer):
         return robust_scores(
             X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta
         )
+
+    gamma_samples: Any
+    gamma_features: Any
+    n_components_: int
+
+    def _choices(self, X: Array, settings: Settings) -> list[Choice]:
+        """Tell what was chosen."""
+        kind = settings.laplacian_kind("combinatorial")
+        gammas = zip(("gamma_samples", "gamma_features"), settings.gammas(kind), strict=True)
+        counted = "singular values of the compressed matrix of at least a tenth of the first"
+        return [
+            self._rank_choice(self.n_components_, counted),
+            *settings.choices(len(X), X.shape[1], kind),
+            *(Choice(name, value, "fixed" if getattr(self, name) == "auto" else "as asked") for name, value in gammas),
+            Choice("loss", self.loss, "as asked"),
+        ]
 
     def _store_low_rank(self, low_rank: Array, n_components: int | None) -> None:
         """Keep the matrix, and its leading directions around its mean."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.random import RandomState
@@ -13,31 +14,65 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
-from ..decoders import Labels
+from ..choices import Choice
+from ..cluster_count import ClusterCount, count_clusters
+from ..clusters import Clusters, find_clusters
 from ..graphs.build import gaussian_weights
 from ..graphs.neighbours import nearest_to
-from ..pipeline import Compressed, cluster, compress
+from ..partition import consensus
+from ..pipeline import graphs_between, reduce
+from ..scaling import Scaling, choose_scaling, scaling_of
+from ..settings import Settings
+from ..small_problem import SmallProblem
 from ._base import DTYPES, GraphEstimator, check_count
+
+MOST_NEIGHBORS, FEWEST_NEIGHBORS = 10, 3
+UNKNOWN_CLUSTERS = 10  # to compare scalings by, before their number is known
+OPTIONS = {
+    "scores": ("auto", "whitened", "scaled"),
+    "partition": ("graph", "k-means"),
+    "scaling": ("auto", "none", "samples", "features"),
+}
 
 
 class CompressiveClustering(ClusterMixin, GraphEstimator):
-    """Clusters of large noisy data: k-means on a small robust low-rank matrix, labels spread over the sample graph.
+    """Clusters of large noisy data: partitions of a small robust low-rank matrix, one that the sample graph speaks for.
+
+    A part of the samples is drawn; Fast Robust PCA on Graphs makes it low-rank, along a path of gammas; k-means
+    partitions every solution; the best are spread over the graph of all samples and improved there, and the one with
+    the least conductance is taken. No label is used.
 
     Parameters
     ----------
     n_clusters
-        Number of clusters.
+        Number of clusters; "auto" looks for a gap of the sample graph's eigenvalues that comes at the same place in
+        several draws, else for the highest modularity. It finds clusters that stand apart; of those that touch it finds
+        about as many as there are (digits 11, faces of 30 people 11 to 27).
+    scaling
+        "samples" gives every sample zero mean and unit deviation (pictures in different light, counts of different
+        depth), "features" every feature (tables of numbers in different units), "none" leaves the data alone. "auto"
+        takes "features" if two features or fewer hold the variance, else what leads to the clearest neighbour graph.
+        Data with a ``sample_graph`` of your own are left alone.
+    partition
+        "graph" as said above; "k-means", the paper's Algorithm 3: the tightest of ten starts at one gamma, spread over
+        the graph.
     scores
         What k-means sees of the compressed low-rank matrix: "whitened", its first 1.5 n_clusters directions with equal
         weight and every sample at unit length, so that strong factors (light on faces) and faint samples do not
         decide; "scaled", its principal scores, which is k-means on the matrix itself as in the paper; "auto" takes
-        the whitened ones unless the sample graph speaks clearly for the others (modularity higher by 0.05).
+        the whitened ones unless the sample graph speaks clearly for the others (conductance lower by 0.03).
+    n_draws
+        Draws of samples to cluster, on the same graphs; labels are their consensus.
+    gamma_samples, gamma_features
+        How strongly neighbours are made alike, see :class:`CompressivePCA`. "auto" tries 0.5 to 40 for the samples and
+        takes 0.3 for the features; with ``partition="k-means"`` 1.5 and 0.3.
     gamma_labels
-        0 keeps the labels of the kept samples as k-means gave them (Algorithm 3); more lets their neighbours overrule
-        them.
+        0 spreads the labels of the kept samples as they are (Algorithm 3); more lets their neighbours overrule them.
+    n_neighbors
+        Neighbours in "knn" graphs; "auto" is 10, or half the mean size of a cluster if that is less, at least 3.
     laplacian
         "combinatorial", "normalized", or "auto": normalized, which gives dense and sparse regions equal say.
-    downsampling, gamma_samples, gamma_features, loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors
+    downsampling, loss, huber_delta, sample_graph, feature_graph, neighbors
         As in :class:`CompressivePCA`.
     sampling, reduction, tol, max_iter, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.
@@ -47,15 +82,23 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     labels_ : (n_samples,)
         Cluster of each training sample.
     soft_labels_ : (n_samples, n_clusters)
-        Membership; rows sum to 1.
-    scores_
-        Scores that were used, "whitened" or "scaled".
+        Membership; rows sum to 1, and the cluster of a sample has the largest share.
+    confidence_ : (n_samples,)
+        That share.
+    conductance_
+        Mean share of a cluster's edges that leads out of it; NaN without a sample graph, and for "k-means".
+    n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_
+        What was chosen.
+    report_ : FitReport
+        What was chosen and why, health of the graphs, convergence, seconds; prints as a table.
     rank_
         Rank of the compressed low-rank matrix: singular values of at least 0.1 of the first.
-    n_iter_, converged_, sample_indices_, feature_indices_, sample_weights_, feature_weights_
-        What was done and kept; weights are None for a uniform draw.
+    n_iter_, converged_
+        Iterations of all gammas and draws; whether all converged.
+    sample_indices_, feature_indices_, sample_weights_, feature_weights_
+        What was kept, in the best draw; weights are None for a uniform one.
     sample_graph_, feature_graph_, scale_, stage_seconds_
-        What was chosen, done and used.
+        What was used and done.
 
     Examples
     --------
@@ -69,20 +112,26 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     labels_: Array
     soft_labels_: Array
     rank_: int
+    n_neighbors: Any
+    _scaling: Scaling
+    _count: ClusterCount
     _fit_X: Array  # noqa: N815
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | Literal["auto"] = 8,
         *,
+        scaling: str = "auto",
+        partition: str = "graph",
+        scores: Any = "auto",
+        n_draws: int = 1,
         downsampling: Any = "auto",
         gamma_samples: Any = "auto",
         gamma_features: Any = "auto",
+        gamma_labels: float = 0.0,
         loss: str = "l1",
         huber_delta: float = 1.0,
-        scores: Any = "auto",
-        gamma_labels: float = 0.0,
-        n_neighbors: int = 10,
+        n_neighbors: Any = "auto",
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
         neighbors: str = "auto",
@@ -96,13 +145,16 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
+        self.scaling = scaling
+        self.partition = partition
+        self.scores = scores
+        self.n_draws = n_draws
         self.downsampling = downsampling
         self.gamma_samples = gamma_samples
         self.gamma_features = gamma_features
+        self.gamma_labels = gamma_labels
         self.loss = loss
         self.huber_delta = huber_delta
-        self.scores = scores
-        self.gamma_labels = gamma_labels
         self.n_neighbors = n_neighbors
         self.sample_graph = sample_graph
         self.feature_graph = feature_graph
@@ -118,32 +170,113 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples of ``X`` (n_samples, n_features); ``y`` is ignored."""
-        settings = self._settings()
-        if self.scores not in ("auto", "whitened", "scaled"):
-            raise ValueError(f"scores must be 'auto', 'whitened' or 'scaled'; got {self.scores!r}.")
-        if not (isinstance(self.gamma_labels, Real) and 0 <= self.gamma_labels < np.inf):
-            raise ValueError(f"gamma_labels must be a number >= 0; got {self.gamma_labels!r}.")
+        settings = self._checked_settings()
         X = self._check_training_data(X, settings)
-        check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
-        kept = settings.kept(*X.shape)[0]
-        check_count(self.n_clusters, "n_clusters", at_most=kept, what="kept samples (see downsampling)")
+        if self.n_clusters != "auto":
+            check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
+            kept = settings.kept(*X.shape)[0]
+            check_count(self.n_clusters, "n_clusters", at_most=kept, what="kept samples (see downsampling)")
+        settings = replace(settings, n_neighbors=self._neighbors_for(len(X)))
         settings.check_decodable(*X.shape, features=False)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Labels]:
-            kind = settings.laplacian_kind("normalized")
-            small = compress(X, settings, laplacian=kind, rank=self.n_clusters, rng=rng, progress=progress)
-            return small, cluster(
-                small, self.n_clusters, progress=progress, scores=self.scores, gamma=self.gamma_labels, random_state=rng
-            )
+        def work(rng: RandomState, progress: Progress) -> tuple[Scaling, Array, list[tuple[SmallProblem, Clusters]]]:
+            with progress.stage("scaling"):
+                scaling = self._choose_scaling(X, settings, rng)
+                scaled = scaling.apply(X)
+            with progress.stage("number of clusters"):
+                self._count = self._count_clusters(scaled, settings, rng)
+            graphs = graphs_between(scaled, settings, rng, progress)
+            draws = [self._draw(scaled, graphs, settings, rng, progress) for _ in range(self.n_draws)]
+            return scaling, scaled, draws
 
-        (small, found), progress = self._run(settings, work)
-        self._store(small, progress)
-        self.labels_ = found.labels
-        self.soft_labels_ = found.soft_labels
-        self.scores_ = found.scores
-        self.rank_ = found.rank
-        self._fit_X = X
+        (self._scaling, self._fit_X, draws), progress = self._run(settings, work)
+        self._store_clusters(draws, progress)
+        self._say(X, self._choices(X, settings))
         return self
+
+    def _count_clusters(self, X: Array, settings: Settings, rng: RandomState) -> ClusterCount:
+        if self.n_clusters != "auto":
+            return ClusterCount(int(self.n_clusters), "as asked")
+        return count_clusters(X, settings.n_neighbors, rng)
+
+    def _choices(self, X: Array, settings: Settings) -> list[Choice]:
+        """Tell what was chosen."""
+        by_graph = not np.isnan(self.conductance_)
+        taken = f"least conductance on the sample graph, {self.conductance_:.3f}" if by_graph else "fixed"
+        why_gamma = "as asked" if self.gamma_samples != "auto" else taken
+        few = "half the mean size of a cluster" if settings.n_neighbors < MOST_NEIGHBORS else "enough for most data"
+        kind = settings.laplacian_kind("normalized")
+        return [
+            Choice("n_clusters", self._count.n_clusters, self._count.reason),
+            Choice("scaling", self.scaling_, self._scaling.reason),
+            Choice("n_neighbors", settings.n_neighbors, few if self.n_neighbors == "auto" else "as asked"),
+            *settings.choices(len(X), X.shape[1], kind),
+            Choice("gamma_samples", self.gamma_samples_, why_gamma),
+            Choice("gamma_features", self.gamma_features_, "as asked" if self.gamma_features != "auto" else "fixed"),
+            Choice("scores", self.scores_, taken if self.scores == "auto" else "as asked"),
+            Choice("partition", self._way, taken if self.partition == "graph" else "as asked"),
+            Choice("n_draws", self.n_draws, "as asked"),
+        ]
+
+    def _draw(
+        self, X: Array, graphs: Any, settings: Settings, rng: RandomState, progress: Progress
+    ) -> tuple[SmallProblem, Clusters]:
+        kind = settings.laplacian_kind("normalized")
+        problem = reduce(X, graphs, settings, laplacian=kind, rank=self._count.n_clusters, rng=rng, progress=progress)
+        return problem, find_clusters(
+            problem, settings, self._count.n_clusters, scores=self.scores, partition=self.partition,  # type: ignore[arg-type]
+            gamma_labels=self.gamma_labels, rng=rng, progress=progress,
+        )  # fmt: skip
+
+    def _store_clusters(self, draws: list[tuple[SmallProblem, Clusters]], progress: Progress) -> None:
+        found = [clusters for _, clusters in draws]
+        best = int(np.nanargmin([np.nan_to_num(one.conductance, nan=1.0) for one in found]))
+        self._store(
+            draws[best][0],
+            progress,
+            n_iter=sum(one.n_iter for one in found),
+            converged=all(one.converged for one in found),
+        )
+        self.soft_labels_ = consensus([one.soft_labels for one in found], best)
+        self.labels_ = self.soft_labels_.argmax(axis=1)
+        self.confidence_ = self.soft_labels_.max(axis=1)
+        self.conductance_ = found[best].conductance
+        self.scaling_ = self._scaling.kind
+        self.scores_ = found[best].scores
+        self.gamma_samples_, self.gamma_features_ = found[best].gammas
+        self.rank_ = found[best].rank
+        self.n_clusters_ = self._count.n_clusters
+        self._way = found[best].way
+
+    def _settings(self) -> Settings:
+        few = FEWEST_NEIGHBORS if isinstance(self.n_neighbors, str) and self.n_neighbors == "auto" else self.n_neighbors
+        names = [name for name in Settings.__dataclass_fields__ if name in self.get_params(deep=False)]
+        return Settings(**{name: getattr(self, name) for name in names} | {"n_neighbors": few})
+
+    def _checked_settings(self) -> Settings:
+        """Shared options; those of this estimator are checked, too."""
+        for name, allowed in OPTIONS.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        if not (isinstance(self.gamma_labels, Real) and 0 <= self.gamma_labels < np.inf):
+            raise ValueError(f"gamma_labels must be a number >= 0; got {self.gamma_labels!r}.")
+        check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
+        return self._settings()
+
+    def _neighbors_for(self, n_samples: int) -> int:
+        if self.n_neighbors != "auto":
+            return int(self.n_neighbors)
+        clusters = 1 if self.n_clusters == "auto" else self.n_clusters
+        return max(FEWEST_NEIGHBORS, min(MOST_NEIGHBORS, n_samples // (2 * clusters)))
+
+    def _choose_scaling(self, X: Array, settings: Settings, rng: RandomState) -> Scaling:
+        if self.scaling != "auto":
+            return scaling_of(X, self.scaling, "as asked")  # type: ignore[arg-type]
+        if not isinstance(self.sample_graph, str):
+            return scaling_of(X, "none", "the sample graph is given, or there is none to compare")
+        clusters = UNKNOWN_CLUSTERS if self.n_clusters == "auto" else self.n_clusters
+        return choose_scaling(X, clusters, settings.n_neighbors, rng)
 
     def predict(self, X: Any) -> Array:
         """Cluster of new samples, from their nearest training samples in feature space.
@@ -162,9 +295,10 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             (n_samples,).
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = self._scaling.apply(validate_data(self, X, dtype=DTYPES, reset=False))
+        n_neighbors = min(self._neighbors_for(len(self._fit_X)), len(self._fit_X))
         with limit_threads(self.n_jobs):
-            distances, indices = nearest_to(X, self._fit_X, min(self.n_neighbors, len(self._fit_X)))
+            distances, indices = nearest_to(X, self._fit_X, n_neighbors)
         # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
         excess = np.sqrt(distances**2 - distances[:, :1] ** 2)
         weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))

@@ -163,7 +163,7 @@ class CompressivePCA(LowRankTransformer):
             return small, recover(X, small, settings, n_components=self.n_components, progress=progress)
 
         (small, decoded), progress = self._run(settings, work)
-        self._store(small, progress)
+        self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         low_rank = decoded.low_rank
         self.low_rank_ = low_rank
         self.decoder_n_iter_ = decoded.n_iter
@@ -172,4 +172,5 @@ class CompressivePCA(LowRankTransformer):
         self.singular_values_ = low_rank.singular_values
         self.n_components_ = low_rank.rank
         self.offset_ = low_rank.offset
+        self._say(X, self._choices(X, settings))
         return self

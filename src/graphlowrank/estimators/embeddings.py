@@ -49,6 +49,7 @@ class _GraphEmbedding(ComponentTransformer):
         self.components_ = found.components
         self.n_components_ = k
         self.stage_seconds_ = progress.seconds
+        self._say(X, [self._rank_choice(k)])
         return self
 
     def _check_weight(self) -> None:

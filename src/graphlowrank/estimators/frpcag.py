@@ -97,7 +97,8 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
             return compress(X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
 
         small, progress = self._run(settings, work)
-        self._store(small, progress)
-        scale = small.block.X.dtype.type(small.block.scale)
-        self._store_low_rank(small.solution.X * scale + small.block.shift, self.n_components)
+        self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
+        scale = small.problem.block.X.dtype.type(small.problem.block.scale)
+        self._store_low_rank(small.solution.X * scale + small.problem.block.shift, self.n_components)
+        self._say(X, self._choices(X, settings))
         return self

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import Array
 from .._progress import Progress
+from ..choices import Choice
 from ..graphs import Graph
 from ..models.gnmf import NonNegativeFactors, nonnegative_scores, solve_gnmf
 from ..settings import Settings
@@ -124,6 +125,7 @@ class GraphNMF(ComponentTransformer):
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
         self.stage_seconds_ = progress.seconds
+        self._say(X, [self._rank_choice(k), Choice("gamma", self.gamma, "as asked")])
         return self
 
     def transform(self, X: Any) -> Array:

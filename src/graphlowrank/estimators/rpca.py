@@ -9,6 +9,7 @@ from numpy.random import RandomState
 
 from .._backend import Array
 from .._progress import Progress
+from ..choices import Choice
 from ..models import LowRankPlusSparse, solve_rpca
 from ..models.checks import check_mask
 from ..settings import Settings
@@ -131,3 +132,6 @@ class RobustPCA(LowRankTransformer):
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
         self.stage_seconds_ = progress.seconds
+        usual = Choice("weight", "1 / sqrt(longer side)", "with it, theory says, sparse errors are found")
+        asked = usual if self.weight is None else Choice("weight", self.weight, "as asked")
+        self._say(found.low_rank, [asked, Choice("rank", found.rank, "of the solution")])

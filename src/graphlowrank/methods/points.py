@@ -12,7 +12,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 
 from .._backend import Array
 from .._progress import Progress
-from ..decoders.labels import leading_directions
+from ..decoders.labels import decode_labels, leading_directions
 from ..estimators import (
     FastRobustPCAOnGraphs,
     GraphLaplacianPCA,
@@ -23,7 +23,7 @@ from ..estimators import (
 )
 from ..graphs import Graph, lowest_eigenpairs
 from ..linalg.svd import leading_svd, rank_of
-from ..pipeline import cluster, compress
+from ..pipeline import compress
 from ..settings import Settings
 
 Partition = Callable[[int, Any], Array]  # from restarts of k-means and a seed to labels
@@ -137,17 +137,18 @@ def cpca(task: Task) -> Partition:
     kept = settings.kept(*task.X.shape)[0]
     if task.n_clusters > kept:
         raise ValueError(f"n_clusters must be at most {kept} (the kept samples), got {task.n_clusters}.")
-    progress = Progress()
     small = compress(
-        task.X, settings, laplacian="normalized", rank=task.n_clusters, rng=task.random_state, progress=progress
+        task.X, settings, laplacian="normalized", rank=task.n_clusters, rng=task.random_state, progress=Progress()
     )
 
     directions = leading_directions(small.solution.X, task.n_clusters)
     task.notes["rank"] = rank_of(directions[1])
 
     def partition(n_init: int, random_state: Any) -> Array:
-        options = {"scores": task.parameters["scores"], "directions": directions, "n_init": n_init}
-        return cluster(small, task.n_clusters, progress=progress, random_state=random_state, **options).labels
+        return decode_labels(
+            small.solution.X, small.problem.samples, task.n_clusters, directions=directions,
+            scores=task.parameters["scores"], n_init=n_init, random_state=random_state,
+        ).labels  # fmt: skip
 
     return partition
 

@@ -122,7 +122,7 @@ METHODS: dict[str, Method] = {
             _with(_none, gamma_samples=GAMMAS, gamma_features=GAMMAS), points.frpcag, needs_graph=True,
         ),
         Method(
-            "cpca", "compressive PCA", STANDARD, PAIR | {"downsampling": "auto", "scores": "auto"},
+            "cpca", "compressive PCA", STANDARD, PAIR | {"downsampling": "auto", "scores": "whitened"},
             _with(_none, gamma_samples=GAMMAS, gamma_features=GAMMAS), points.cpca, needs_graph=True,
         ),
     )

@@ -79,5 +79,35 @@ def modularity(weights: Any, labels: Any) -> float:
     return float(within - np.sum(shares**2))
 
 
+def conductance(weights: Any, labels: Any, n_clusters: int | None = None) -> float:
+    """Mean over clusters of the share of their edges' weight that leads out of them: the normalised cut, over K.
+
+    It needs no truth: 0 if no edge joins two clusters, 1 if none lies within one. Unlike the modularity it gives small
+    clusters the same say as large ones.
+
+    Parameters
+    ----------
+    weights
+        Graph or symmetric matrix of weights.
+    labels
+        (n_nodes,) clusters.
+    n_clusters
+        Clusters that there should be; each that is missing, or has no edge, counts as 1. None for those that there are.
+
+    Examples
+    --------
+    >>> conductance([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
+    0.3333333333333333
+    """
+    W = sp.csr_array(getattr(weights, "weights", weights))
+    names, membership = np.unique(column_or_1d(labels), return_inverse=True)
+    membership = membership.astype(np.int32)
+    rows = np.repeat(membership, np.diff(W.indptr))
+    volume = np.bincount(rows, weights=W.data, minlength=len(names))
+    inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=len(names))
+    held = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
+    return float(1 - held.sum() / (n_clusters or len(names)))
+
+
 def _labels(y_true: Any, y_pred: Any) -> tuple[Array, Array]:
     return same_shape(column_or_1d(y_true), column_or_1d(y_pred))

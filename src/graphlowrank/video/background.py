@@ -125,8 +125,8 @@ def learn_background(
     rng = np.random.RandomState(seed)
     small = compress(Y, settings, laplacian="combinatorial", rank=k, rng=rng, progress=progress)
     with progress.stage("pixels"):
-        factors = factorise(small.solution.X, small.samples, small.features, k)
-        units = Units(float(small.block.shift[0]), small.block.scale)
+        factors = factorise(small.solution.X, small.problem.samples, small.problem.features, k)
+        units = Units(float(small.problem.block.shift[0]), small.problem.block.scale)
         centred = small.solution.X - factors.centre
         values = units.scale * np.sqrt(np.maximum(np.linalg.eigvalsh(centred @ centred.T)[::-1], 0))
         return _with_every_pixel(frames, Y, pixels, factors, units, values, small.solution)

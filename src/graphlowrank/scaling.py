@@ -1,0 +1,117 @@
+"""Units of samples and features, chosen by the graph that they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ._backend import Array
+from ._threads import single_threaded_libraries
+from .graphs import knn_graph
+from .sampling import draw
+from .standardise import constant_along, standardised
+
+ScalingName = Literal["none", "samples", "features"]
+
+LOOKED_AT = 1000  # samples: enough to tell graphs apart
+FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
+DOMINANT = 2.0  # features that hold all variance, in effect
+OTHER_UNITS = 0.02  # deviation of the middle feature over the largest; a feature that tells clusters apart has 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """``(X - shift) / scale``, by feature or by sample.
+
+    Attributes
+    ----------
+    kind
+        "none", "samples" (each to zero mean and unit deviation) or "features" (the same for those).
+    shift, scale
+        (n_features,) for "features", else None.
+    reason
+        Why, in a sentence.
+    tried
+        Relaxed normalised cut of the graph that each kind leads to, where graphs were compared.
+    """
+
+    kind: ScalingName
+    shift: Array | None
+    scale: Array | None
+    reason: str
+    tried: Mapping[str, float] = field(default_factory=dict)
+
+    def apply(self, X: Array) -> Array:
+        """Scaled samples; ``X`` itself where nothing is to be done."""
+        if self.kind == "none":
+            return X
+        if self.kind == "samples":
+            return standardised(X, axis=1)
+        assert self.shift is not None
+        assert self.scale is not None
+        return (X - self.shift.astype(X.dtype)) / self.scale.astype(X.dtype)
+
+
+def scaling_of(X: Array, kind: ScalingName, reason: str, tried: Mapping[str, float] | None = None) -> Scaling:
+    """Learn the shift and scale of the training data."""
+    if kind != "features":
+        return Scaling(kind, None, None, reason, tried or {})
+    deviation = X.std(axis=0, dtype=np.float64)
+    scale = np.where(constant_along(X, deviation, axis=0), 1, deviation)
+    return Scaling(kind, X.mean(axis=0, dtype=np.float64), scale, reason, tried or {})
+
+
+def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.RandomState) -> Scaling:
+    """Pick the scaling that leads to the graph with the clearest groups.
+
+    Data whose variance lies in fewer than two features, in effect, while most others hardly count, are a table of
+    numbers in different units: features are scaled. Else the neighbour graphs of up to 1000 samples are compared by the
+    mean of their first ``n_groups`` eigenvalues (normalised Laplacian), which bounds the mean conductance of any
+    ``n_groups`` clusters from below.
+
+    Parameters
+    ----------
+    X
+        (n_samples, n_features).
+    n_groups
+        Clusters wanted, or a guess.
+    n_neighbors
+        Neighbours of each sample.
+    rng
+        Draws the samples that are looked at.
+    """
+    n_features = X.shape[1]
+    if _units_differ(X):
+        return scaling_of(X, "features", f"fewer than {DOMINANT:g} of {n_features} features hold the variance")
+    part = X if len(X) <= LOOKED_AT else X[draw(len(X), LOOKED_AT, random_state=rng)]
+    kinds: tuple[ScalingName, ...] = ("none", "features", "samples")
+    kinds = kinds if n_features >= FEW_FEATURES else kinds[:2]
+    tried: dict[str, float] = {}
+    for kind in kinds:
+        tried[kind] = _relaxed_cut(scaling_of(part, kind, "").apply(part), n_groups, n_neighbors)
+    best = min(kinds, key=lambda kind: tried[kind])
+    others = ", ".join(f"{kind} {tried[kind]:.3f}" for kind in kinds if kind != best)
+    return scaling_of(X, best, f"least relaxed cut of the neighbour graph, {tried[best]:.3f} ({others})", tried)
+
+
+def _units_differ(X: Array) -> bool:
+    """Whether a feature or two drown all others."""
+    variance = X.var(axis=0, dtype=np.float64)
+    in_effect = variance.sum() ** 2 / max(np.sum(variance**2), np.finfo(np.float64).tiny)
+    return bool(in_effect < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
+
+
+def _relaxed_cut(points: Array, n_groups: int, n_neighbors: int) -> float:
+    """Mean of the first eigenvalues of the neighbour graph."""
+    graph = knn_graph(points, min(n_neighbors, len(points) - 1), neighbors="exact")
+    last = min(n_groups, len(points) // 2)
+    with single_threaded_libraries():  # a matrix this small is not worth threads that wait for one another
+        values = eigh(
+            graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, max(last - 1, 0)],
+            overwrite_a=True, check_finite=False,
+        )  # fmt: skip
+    return float(np.mean(values))

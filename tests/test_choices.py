@@ -1,0 +1,80 @@
+"""What fitted models say about themselves, and how many clusters are found."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+
+from graphlowrank import (
+    CompressiveClustering,
+    CompressivePCA,
+    FastRobustPCAOnGraphs,
+    GraphLaplacianPCA,
+    GraphNMF,
+    ManifoldMF,
+    RobustPCA,
+    RobustPCAOnGraphs,
+)
+from graphlowrank.choices import Choice, FitReport, health
+from graphlowrank.cluster_count import count_clusters
+from graphlowrank.graphs import Graph
+
+EVERY = [
+    CompressiveClustering(3), CompressivePCA(3), FastRobustPCAOnGraphs(), GraphLaplacianPCA(2), GraphNMF(2),
+    ManifoldMF(2), RobustPCA(), RobustPCAOnGraphs(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", EVERY, ids=lambda model: type(model).__name__)
+def test_every_estimator_reports(model):
+    with pytest.raises(NotFittedError):
+        _ = model.report_
+    model.fit(np.random.default_rng(0).random((60, 12)))
+    report = model.report_
+    assert report.model == type(model).__name__
+    assert report.data == "60 samples x 12 features"
+    assert all(choice.reason for choice in report.choices)
+    text, page = repr(report), report._repr_html_()
+    for choice in report.choices:
+        assert choice.name in text
+        assert choice.name in page
+    assert json.loads(json.dumps(report.as_dict()))["converged"] is True
+
+
+def test_a_report_hides_no_trouble_and_lets_no_markup_through():
+    graph = health("samples", Graph(sp.csr_array(np.array([[0, 1, 0.0], [1, 0, 0], [0, 0, 0]]))))
+    assert (graph.n_components, graph.smallest_component) == (2, 1)
+    choices = (Choice("gamma", 0.123456, "<b>because</b>"),)
+    report = FitReport("Model", "data", choices, (graph,), 7, converged=False, seconds={"solve": 1.0})
+    assert "in 2 pieces, the smallest of 1" in repr(report)
+    assert "NOT converged" in repr(report)
+    assert "0.1235" in repr(report)
+    assert "<b>because" not in report._repr_html_()
+
+
+def test_values_that_were_asked_for_are_told_from_those_chosen():
+    X = make_blobs(200, 8, centers=4, random_state=0)[0]
+    asked = CompressiveClustering(4, gamma_samples=2.0, scaling="none", scores="scaled", random_state=0).fit(X).report_
+    chosen = CompressiveClustering(4, random_state=0).fit(X).report_
+    for name in ("gamma_samples", "scaling", "scores"):
+        assert next(choice.reason for choice in asked.choices if choice.name == name) == "as asked"
+        assert next(choice.reason for choice in chosen.choices if choice.name == name) != "as asked"
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 9])
+@pytest.mark.parametrize("factor", [1.0, 1000.0])
+def test_clusters_that_stand_apart_are_counted(k, factor):
+    X = factor * make_blobs(600, 10, centers=k, cluster_std=1.5, random_state=k)[0]
+    assert count_clusters(X, 10, np.random.RandomState(0)).n_clusters == k
+    model = CompressiveClustering("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == k
+    assert model.soft_labels_.shape == (600, k)
+
+
+def test_one_cloud_or_few_samples_are_no_error():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    assert 1 <= CompressiveClustering("auto", random_state=0).fit(X).n_clusters_ <= 10
+    assert 1 <= CompressiveClustering("auto", random_state=0).fit(X[:12]).n_clusters_ <= 3

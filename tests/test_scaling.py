@@ -1,0 +1,137 @@
+"""Scaling chosen by the graph, and clustering that needs no labels to choose."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+from graphlowrank import CompressiveClustering
+from graphlowrank.metrics import clustering_error, conductance
+from graphlowrank.scaling import choose_scaling, scaling_of
+from graphlowrank.standardise import prepare
+
+
+@pytest.fixture
+def pictures(rng):
+    """Four patterns of 30 numbers, noisy."""
+    y = np.repeat(np.arange(4), 60)
+    return rng.standard_normal((4, 30))[y] + 0.3 * rng.standard_normal((240, 30)), y
+
+
+def chosen(X, k=4):
+    return choose_scaling(X, k, 10, np.random.RandomState(0))
+
+
+def test_samples_in_different_light_are_scaled(pictures, rng):
+    X, _ = pictures
+    lit = np.exp(rng.standard_normal((240, 1))) * (X + 3 * rng.standard_normal((240, 1)))
+    assert chosen(lit).kind == "samples"
+    assert chosen(lit).tried["samples"] < chosen(lit).tried["none"]
+
+
+def test_features_in_different_units_are_scaled(pictures):
+    X, _ = pictures
+    units = X * np.r_[1e4, 1e3 * np.ones(1), np.ones(28)]
+    assert chosen(units).kind == "features"
+
+
+def test_a_feature_that_tells_clusters_apart_is_not_scaled_down(rng):
+    y = np.repeat(np.arange(3), 100)
+    line = np.column_stack([10.0 * y + rng.standard_normal(300), rng.standard_normal((300, 5))])
+    assert chosen(line, 3).kind == "none"
+    assert clustering_error(y, CompressiveClustering(3, random_state=0).fit_predict(line)) == 0
+
+
+@settings(max_examples=20, deadline=None)
+@given(factor=st.sampled_from([1e-6, 1e-3, 1e3, 1e6]), dtype=st.sampled_from([np.float32, np.float64]))
+def test_units_of_all_data_do_not_matter(factor, dtype):
+    X = load_digits().data[:300].astype(dtype)
+    assert chosen(X, 10).kind == chosen((X * factor).astype(dtype), 10).kind
+
+
+@pytest.mark.parametrize("kind", ["samples", "features"])
+def test_scaled_data_have_zero_mean_and_unit_deviation(kind, rng):
+    X = rng.standard_normal((50, 30)) * rng.random(30) + 5
+    X[7] = -1.0
+    if kind == "features":
+        X[:, 3] = 2.0
+    axis = 1 if kind == "samples" else 0
+    before = X.copy()
+    scaled = scaling_of(X, kind, "").apply(X)
+    assert_array_equal(X, before)
+    expected = prepare(X, ("standardise samples" if kind == "samples" else "standardise",))
+    assert_allclose(scaled, expected, atol=1e-12)
+    deviation = scaled.std(axis=axis)
+    assert_allclose(deviation[deviation > 0], 1)
+    assert np.sum(deviation == 0) == 1
+    assert scaling_of(X.astype(np.float32), kind, "").apply(X.astype(np.float32)).dtype == np.float32
+
+
+def test_new_samples_are_scaled_like_the_training_data(pictures, rng):
+    X, y = pictures
+    lit = X * np.exp(rng.standard_normal((240, 1)))
+    model = CompressiveClustering(4, scaling="samples", random_state=0).fit(lit)
+    assert clustering_error(y, model.labels_) == 0
+    assert_array_equal(model.predict(5 * lit + 3), model.labels_)
+    units = X * np.geomspace(1, 1e4, 30)
+    model = CompressiveClustering(4, scaling="features", random_state=0).fit(units)
+    assert clustering_error(y, model.labels_) == 0
+    assert_array_equal(model.predict(units), model.labels_)
+
+
+def test_given_graphs_leave_the_data_alone(pictures):
+    X, _ = pictures
+    first = CompressiveClustering(4, random_state=0).fit(X)
+    again = CompressiveClustering(4, sample_graph=first.sample_graph_, random_state=0).fit(X)
+    assert again.scaling_ == "none"
+
+
+def test_the_graph_chooses_no_worse_a_partition_than_k_means_at_any_gamma():
+    X = load_digits().data[:600]
+    model = CompressiveClustering(10, random_state=0).fit(X)
+    W = model.sample_graph_.weights
+    assert model.conductance_ == pytest.approx(conductance(W, model.labels_, 10))
+    assert_array_equal(model.labels_, model.soft_labels_.argmax(axis=1))
+    for gamma in (0.5, 5.0, 40.0):
+        plain = CompressiveClustering(10, partition="k-means", gamma_samples=gamma, random_state=0).fit(X)
+        assert np.isnan(plain.conductance_)
+        assert model.conductance_ <= conductance(W, plain.labels_, 10)
+
+
+@pytest.mark.parametrize("n_draws", [1, 3])
+def test_labels_do_not_depend_on_threads_or_units(n_draws):
+    X = load_digits().data.astype(np.float32)
+    options = {"n_draws": n_draws, "downsampling": (4, 1), "random_state": 3}
+    first = CompressiveClustering(10, n_jobs=1, **options).fit(X)
+    second = CompressiveClustering(10, n_jobs=2, **options).fit(X)
+    assert_array_equal(first.labels_, second.labels_)
+    assert_array_equal(first.soft_labels_, second.soft_labels_)
+    scaled = CompressiveClustering(10, **options).fit(1024 * X)  # a power of two: nothing is rounded differently
+    assert np.mean(scaled.labels_ != first.labels_) < 0.02
+
+
+def test_draws_share_graphs_and_agree_on_clear_samples(pictures):
+    X, y = pictures
+    model = CompressiveClustering(4, n_draws=5, downsampling=(3, 1), random_state=0).fit(X)
+    assert clustering_error(y, model.labels_) == 0
+    assert np.all(model.confidence_ > 0.8)
+    assert model.n_iter_ > CompressiveClustering(4, downsampling=(3, 1), random_state=0).fit(X).n_iter_
+    with pytest.raises(ValueError, match="n_draws must be a positive whole number"):
+        CompressiveClustering(4, n_draws=0).fit(X)
+
+
+def test_uncertain_samples_have_less_confidence(rng):
+    y = np.repeat([0, 1], 150)
+    X = np.column_stack([4.0 * y, np.zeros(300)]) + rng.standard_normal((300, 2))
+    model = CompressiveClustering(2, n_draws=5, downsampling=(3, 1), random_state=0).fit(X)
+    between = np.abs(X[:, 0] - 2) < 0.5
+    assert model.confidence_[between].mean() < model.confidence_[~between].mean()
+
+
+def test_fewer_neighbours_where_clusters_are_small():
+    X = load_digits().data[:200]
+    assert CompressiveClustering(20, random_state=0).fit(X).sample_graph_.n_edges < 200 * 5
+    explicit = CompressiveClustering(20, n_neighbors=10, random_state=0).fit(X)
+    assert explicit.sample_graph_.n_edges >= 200 * 5
