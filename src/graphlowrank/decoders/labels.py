@@ -119,18 +119,24 @@ def k_means(
     weights: Array | None = None,
     *,
     fewer: bool = False,
+    learn_from: int | None = None,
 ) -> Array:
     """Cluster numbers of the points; few points on one thread, since threads that wait for one another cost more.
 
-    ``fewer`` clusters than asked for, where points coincide, give no warning.
+    ``fewer`` clusters than asked for, where points coincide, give no warning. Centres are learnt from as many points as
+    ``learn_from`` says, drawn anew at each call; None for all.
     """
     points = points.astype(np.float64)  # scikit-learn would turn single precision into double at every distance
     few = points.size * n_clusters < FEW_PRODUCTS
     with single_threaded_libraries() if few else nullcontext(), warnings.catch_warnings():
         if fewer:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit(points, sample_weight=weights)
-    return np.asarray(model.labels_)
+        model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
+        if learn_from is None or learn_from >= len(points):
+            return np.asarray(model.fit(points, sample_weight=weights).labels_)
+        part = check_random_state(random_state).choice(len(points), learn_from, replace=False)
+        model.fit(points[part], sample_weight=None if weights is None else weights[part])
+        return np.asarray(model.predict(points))
 
 
 def pool(indicators: Array) -> tuple[Array, Array]:

@@ -72,9 +72,11 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Neighbours in "knn" graphs; "auto" is 10, or half the mean size of a cluster if that is less, at least 3.
     laplacian
         "combinatorial", "normalized", or "auto": normalized, which gives dense and sparse regions equal say.
+    tol
+        Change of the low-rank matrix to stop at, as in :class:`CompressivePCA`. Errors at 3e-2 and 1e-3 are the same.
     downsampling, loss, huber_delta, sample_graph, feature_graph, neighbors
         As in :class:`CompressivePCA`.
-    sampling, reduction, tol, max_iter, n_jobs, random_state, verbose
+    sampling, reduction, max_iter, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.
 
     Attributes
@@ -138,7 +140,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 1000,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -17,6 +17,7 @@ from .merging import merge
 Way = Literal["k-means", "merged"]
 
 STARTS = 10  # of k-means
+LEARN_FROM = 2500  # kept samples: centres of more would be the same, and the best of several is taken anyway
 FINE = (2, 3)  # times as many clusters as wanted, to be merged: they depend less on where k-means starts
 LEAST_FINE_SIZE = 20  # kept samples in a fine cluster: with fewer, what joins two of them is a matter of chance
 
@@ -80,13 +81,16 @@ def candidates(
     points, used = cluster_scores(*directions, n_clusters, scores)
     rank = rank_of(directions[1])
 
+    def partition(k: int, *, fewer: bool = False) -> Array:
+        return k_means(points, k, 1, rng, sample_weights, fewer=fewer, learn_from=LEARN_FROM)
+
     def proposed(way: Way, labels: Array) -> Candidate:
         return Candidate(labels, gamma, used, way, conductance(weights, labels, n_clusters), rank)
 
-    plain = [proposed("k-means", k_means(points, n_clusters, 1, rng, sample_weights)) for _ in range(STARTS)]
+    plain = [proposed("k-means", partition(n_clusters)) for _ in range(STARTS)]
     found = [min(plain, key=lambda one: one.conductance)]
     for factor in FINE:
         if len(points) >= LEAST_FINE_SIZE * factor * n_clusters:
-            fine = k_means(points, factor * n_clusters, 1, rng, sample_weights, fewer=True)
+            fine = partition(factor * n_clusters, fewer=True)
             found.append(proposed("merged", merge(weights, fine, n_clusters)))
     return found

@@ -15,7 +15,7 @@ from ..metrics import conductance
 from .moves import improve
 from .proposals import Candidate
 
-AFFORDABLE = 4e6  # memberships (samples x clusters x candidates) to compute
+AFFORDABLE = 3e6  # memberships (samples x clusters x candidates) to compute
 SHORTEST = 3  # candidates of each way that are spread over all samples, whatever it costs
 ROUGHLY = 1e-2  # tolerance of spreading: moves of single nodes follow
 CLEARLY_BETTER = 0.03  # conductance; on faces and digits the wrong scores lead by up to 0.015
