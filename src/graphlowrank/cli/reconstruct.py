@@ -86,8 +86,9 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
         "detectors": n_detectors,
         "missing_readings": sinogram.n_missing,
         "gamma": float(found.gamma_features),
-        "reason": reason(found, request.options["noise"]),
-        "tried": [[float(gamma), float(judged)] for gamma, judged in found.tried.items()],
+        "chain": float(found.chain),
+        "reason": reason(found, request.options),
+        "tried": [[float(gamma), float(chain), float(judged)] for (gamma, _, chain), judged in found.tried.items()],
         "iterations": found.n_iter,
         "graphs": found.n_graphs,
         "converged": bool(found.converged),
@@ -210,17 +211,16 @@ def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:
     return buffer.getvalue(), white
 
 
-def reason(found: Reconstruction, noise: float | None) -> str:
-    """Why this gamma."""
-    if not found.tried:
-        return "as given"
-    gamma, judged = found.gamma_features, found.tried[found.gamma_features]
-    of = f"of {len(found.tried)} tried"
-    if noise is None:
+def reason(found: Reconstruction, options: dict[str, Any]) -> str:
+    """Why this gamma, and this share of chains."""
+    if options["gamma_features"] != "auto":
+        return "gamma as given" + (", chain by held-out readings" if found.tried else "")
+    gamma, judged = found.gamma_features, found.tried[found.gamma_features, found.gamma_samples, found.chain]
+    of, gammas = f"of {len(found.tried)} tried", [one[0] for one in found.tried]
+    if options["noise"] is None:
         why = f"{of} it predicts held-out readings best, with an error of {judged:.3g}"
-        at_the_end = gamma in (min(found.tried), max(found.tried))
-        return why + ("; it is the last of them: try others with --gamma" if at_the_end else "")
-    if judged <= noise:
+        return why + ("; it is the last of them: try others with --gamma" if gamma in (gammas[0], gammas[-1]) else "")
+    if judged <= options["noise"]:
         return f"the smoothest {of} that explains the readings up to the noise, with a residual of {judged:.3g}"
     return f"the sharpest {of}: none explains the readings up to the noise, its residual is {judged:.3g}"
 
@@ -232,7 +232,7 @@ def _summary(record: dict[str, Any]) -> str:
         [
             f"{record['height']} x {record['width']} pixels from {record['detectors']} detectors at "
             f"{record['angles']} angles{missing}.",
-            f"gamma {record['gamma']:.3g}: {record['reason']}.",
+            f"gamma {record['gamma']:.3g}, chain {record['chain']:g}: {record['reason']}.",
             f"{record['iterations']} iterations with {record['graphs']} pairs of graphs, {record['seconds']:.1f} s.",
             f"values from {record['smallest']:.4g} to {record['largest']:.4g}{white}.",
         ]

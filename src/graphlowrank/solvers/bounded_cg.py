@@ -26,8 +26,10 @@ def bounded_cg(
     """``argmin x^T H x / 2 - b^T x``, over all x or over x >= 0, for a symmetric positive semi-definite H.
 
     Without the bound it is the method of conjugate gradients. With it, the modified proportioning of Dostál and
-    Schöberl (2005): conjugate gradients on the entries that are not zero, a step of projected gradient where one of
-    them would become negative, and a step that frees zeros where they hold the answer back. The objective never grows.
+    Schöberl (2005): conjugate gradients on the entries that are not zero, and a step that frees zeros where they hold
+    the answer back. Where a step would make entries negative, they become zero (Kružík and others, 2020: on images that
+    takes a third of the iterations); if going up to the first zero gains more, that is done, and a step of projected
+    gradient after it. The objective never grows.
 
     Parameters
     ----------
@@ -77,11 +79,18 @@ def bounded_cg(
             free = _free(x, gradient, nonnegative)
             p = free.copy() if stuck else free - float(free @ Hp) / curvature * p
         else:
-            x = x - longest * direction
-            gradient = gradient - longest * Hp
-            x = np.maximum(x - _free(x, gradient, nonnegative) / norm, 0)
-            gradient = apply(x) - b
+            ahead = np.maximum(x - step * direction, 0)
+            slope = apply(ahead) - b
             n_iter += 1
+            at_the_bound = longest * (float(gradient @ direction) - 0.5 * longest * curvature)
+            if 0.5 * float((x - ahead) @ (gradient + slope)) >= at_the_bound:  # what the objective has lost
+                x, gradient = ahead, slope
+            else:
+                x = x - longest * direction
+                gradient = gradient - longest * Hp
+                x = np.maximum(x - _free(x, gradient, nonnegative) / norm, 0)
+                gradient = apply(x) - b
+                n_iter += 1
             free = _free(x, gradient, nonnegative)
             p = free.copy()
         history.append(0.5 * float(x @ (gradient - b)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._backend import Array
-from ..graphs import Graph, knn_graph
+from ..graphs import chain_graph, knn_graph
 from ..solution import Solution
 from ..solvers.bounded_cg import bounded_cg
 
@@ -74,15 +75,10 @@ class Smoothness:
     gamma_samples: float
 
     @classmethod
-    def around(cls, X: Array, n_neighbors: int, gamma_features: float, gamma_samples: float, unit: float) -> Smoothness:
-        """Graphs between the rows, and between the columns, of an estimate of the image."""
-        rows, columns = (_graph(points, n_neighbors) for points in (X, X.T))
-        return cls(
-            None if rows is None else rows.unit_laplacian(),
-            None if columns is None else columns.unit_laplacian(),
-            unit * gamma_features,
-            unit * gamma_samples,
-        )
+    def around(cls, X: Array, n_neighbors: int, chain: float, gammas: tuple[float, float], unit: float) -> Smoothness:
+        """Graphs between the rows, and between the columns, of an estimate of the image; ``chain`` of 1 ignores it."""
+        rows, columns = (_laplacian(points, n_neighbors, chain) for points in (X, X.T))
+        return cls(rows, columns, unit * gammas[0], unit * gammas[1])
 
     def gradient(self, X: Array) -> Array:
         """Half of the gradient."""
@@ -103,9 +99,21 @@ class Smoothness:
         )
 
 
-def _graph(points: Array, n_neighbors: int) -> Graph | None:
+def _laplacian(points: Array, n_neighbors: int, chain: float) -> Any:
+    """``chain`` times that of the chain of neighbouring lines, and the rest that of lines that look alike."""
     k = min(n_neighbors, len(points) - 1)
-    return knn_graph(np.ascontiguousarray(points), k, neighbors="exact") if k > 0 else None
+    if k < 1:
+        return None
+    L = chain * _chain_laplacian(len(points))
+    if chain < 1:
+        alike = knn_graph(np.ascontiguousarray(points), k, neighbors="exact")
+        L = L + (1 - chain) * alike.unit_laplacian()
+    return L.tocsr()
+
+
+@lru_cache(maxsize=4)  # of a few rows it takes as long as the search for neighbours
+def _chain_laplacian(n_nodes: int) -> Any:
+    return chain_graph(n_nodes).unit_laplacian()
 
 
 @dataclass(frozen=True)
