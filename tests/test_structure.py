@@ -14,8 +14,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["experiments"], ["bench"], ["video", "tomography"], ["report"], ["methods"], ["estimators"],
-    ["guarantees"],
+    ["cli", "__main__"], ["experiments"], ["bench"], ["video", "tomography"], ["report"], ["methods"], ["planning"],
+    ["estimators"], ["guarantees"],
     ["clusters"], ["pipeline"], ["small_problem", "gamma_choice", "two_graphs"], ["scaling", "cluster_count"],
     ["settings", "standardise"], ["choices"], ["partition"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["tables"], ["datasets"], ["metrics"], ["graphs"], ["linalg"],

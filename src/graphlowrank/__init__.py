@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RobustPCAOnGraphs,
     )
     from .guarantees import diagnose
+    from .planning import plan
 
 _HOME = {
     "CompressiveClustering": ".estimators",
@@ -34,6 +35,7 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
+    "plan": ".planning",
 }
 _MODULES = (
     "datasets",
@@ -60,6 +62,7 @@ __all__ = [  # noqa: PLE0604
     "RobustPCA",
     "RobustPCAOnGraphs",
     "diagnose",
+    "plan",
     *_MODULES,
 ]
 

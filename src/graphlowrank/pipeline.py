@@ -15,6 +15,7 @@ import numpy as np
 from ._backend import Array
 from ._progress import Progress
 from .decoders import DECODERS, Decoded
+from .gamma_choice import GammaChoice
 from .graphs.laplacian import LaplacianKind
 from .settings import Settings
 from .small_problem import SmallProblem
@@ -76,6 +77,16 @@ def solve(
     """Low-rank part of the small matrix; ``start`` is a first guess."""
     with progress.stage(settings.solver) as update:
         return Compressed(problem, problem.solve(settings, gammas, update, start))
+
+
+def choose_weights(
+    problem: SmallProblem, settings: Settings, n_components: int | None, rng: np.random.RandomState, progress: Progress
+) -> GammaChoice | None:
+    """Weights of the graphs, and the rank, that predict hidden entries; None where nothing is left to choose."""
+    if settings.solver != "frpcag" or (n_components is not None and settings.gammas_given()):
+        return None
+    with progress.stage("gammas"):
+        return problem.choose_gammas(settings, n_components, rng)
 
 
 def compress(

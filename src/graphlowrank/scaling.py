@@ -13,7 +13,7 @@ from ._backend import Array
 from ._threads import single_threaded_libraries
 from .graphs import knn_graph
 from .sampling import draw
-from .standardise import constant_along, standardised
+from .standardise import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
 
@@ -60,9 +60,8 @@ def scaling_of(X: Array, kind: ScalingName, reason: str, tried: Mapping[str, flo
     """Learn the shift and scale of the training data."""
     if kind != "features":
         return Scaling(kind, None, None, reason, tried or {})
-    deviation = X.std(axis=0, dtype=np.float64)
-    scale = np.where(constant_along(X, deviation, axis=0), 1, deviation)
-    return Scaling(kind, X.mean(axis=0, dtype=np.float64), scale, reason, tried or {})
+    mean, deviation = (along.ravel() for along in mean_and_deviation(X, axis=0))
+    return Scaling(kind, mean, np.where(deviation > 0, deviation, 1), reason, tried or {})
 
 
 def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.RandomState) -> Scaling:
@@ -85,9 +84,9 @@ def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.Ran
         Draws the samples that are looked at.
     """
     n_features = X.shape[1]
-    if _units_differ(X):
-        return scaling_of(X, "features", f"fewer than {DOMINANT:g} of {n_features} features hold the variance")
     part = X if len(X) <= LOOKED_AT else X[draw(len(X), LOOKED_AT, random_state=rng)]
+    if _units_differ(part):
+        return scaling_of(X, "features", f"fewer than {DOMINANT:g} of {n_features} features hold the variance")
     kinds: tuple[ScalingName, ...] = ("none", "features", "samples")
     kinds = kinds if n_features >= FEW_FEATURES else kinds[:2]
     tried: dict[str, float] = {}

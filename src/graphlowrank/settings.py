@@ -18,6 +18,7 @@ from .graphs.laplacian import LaplacianKind
 from .graphs.neighbours import Engine
 from .models.losses import LossName
 from .reduction import Reduction
+from .sampling import required_samples
 
 SideName = Literal["sample", "feature"]
 SolverName = Literal["frpcag", "rpca", "rpcag"]
@@ -34,6 +35,8 @@ CHOICES = {
 # "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
 # next to nothing.
 AUTO_SAMPLES, AUTO_MAX_DOWNSAMPLING = 1000, 10.0
+AUTO_DISTORTION, AUTO_FAILURE = 0.5, 0.1  # of smooth signals, and the chance of more
+AFFORDABLE_ENTRIES = 5_000_000  # of the compressed matrix: a solve takes about a second
 FEW = 10
 AUTO_RANK = 10  # smooth signals that optimal sampling looks after where the user names no rank
 AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
@@ -67,6 +70,7 @@ class Settings:
     tol: float = 1e-3
     max_iter: int = 1000
     n_jobs: int | None = None
+    rank: int | None = None  # clusters or directions looked for, where known: more of them need more samples
 
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
@@ -161,9 +165,18 @@ class Settings:
 
     def _auto_downsampling(self, n_samples: int, n_features: int) -> tuple[float, float]:
         # Without a graph there is nothing to decode the left-out part with, unless the decoder asks the data.
-        a = 1.0 if self.sample_graph is None and self._spreads("sample") else n_samples / AUTO_SAMPLES
         b = 1.0 if self.feature_graph is None and self._spreads("feature") else n_features / AUTO_FEATURES
-        return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
+        b = min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
+        a = 1.0
+        if self.sample_graph is not None or not self._spreads("sample"):
+            a = n_samples / self._enough_samples(round(n_features / b))
+        return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), b
+
+    def _enough_samples(self, n_columns: int) -> int:
+        """Return how many samples the paper's isometry asks for, if the small problem stays affordable."""
+        rank = self.rank or AUTO_RANK
+        bound = required_samples(rank**0.5, rank, AUTO_DISTORTION, AUTO_FAILURE, joint=False)
+        return max(AUTO_SAMPLES, min(bound, AFFORDABLE_ENTRIES // max(n_columns, 1)))
 
     def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
         """Raise if a side is to be compressed but has no graph to be decoded on; warn if next to nothing is kept."""
@@ -202,6 +215,10 @@ class Settings:
             auto_features if self.gamma_features == "auto" else float(self.gamma_features),
         )
 
+    def gammas_given(self) -> bool:
+        """Whether the user set both."""
+        return self.gamma_samples != "auto" and self.gamma_features != "auto"
+
     def gamma_path(self, laplacian: LaplacianKind) -> list[tuple[float, float]]:
         """Weights of both terms to look for clusters at, from weak to strong; one pair where the user set the first."""
         _, of_features = self.gammas(laplacian)
@@ -215,7 +232,8 @@ class Settings:
         drawn = "as asked"
         if isinstance(self.downsampling, str):
             short = f"sides of up to {AUTO_SAMPLES} samples and {AUTO_FEATURES} features are too short to pay"
-            drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {AUTO_SAMPLES} samples"
+            least = self._enough_samples(columns)
+            drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {least} samples"
         suits = {
             "normalized": "dense and sparse regions have equal say; features are centred",
             "combinatorial": "its smoothest signals are constants: levels of features survive",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ._backend import Array
 from .decoders import Side
+from .gamma_choice import GammaChoice, choose_gammas
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
 from .models import LowRankPlusSparse, solve_frpcag, solve_rpca, solve_rpcag
+from .reduction import reduce_graph
 from .settings import Settings
 from .solution import Solution
 from .solvers.fista import Callback
 from .standardise import Block
 
+CHOSEN_ON = 800  # kept samples: more choose the same gammas (MNIST)
 PURSUIT_TOL = 1e-2  # of ``tol``: FISTA looks at its change, the pursuits at what is missing of the data
 
 
@@ -85,6 +90,31 @@ class SmallProblem:
             X, L_samples, gamma=gamma_samples, tol=settings.tol, max_iter=settings.max_iter, callback=callback
         )
         return _low_rank(found, "RPCAG")
+
+    def choose_gammas(self, settings: Settings, rank: int | None, rng: np.random.RandomState) -> GammaChoice:
+        """Weights that predict entries hidden from the solver, on a part of the block if it is large."""
+        rows, graph = np.arange(len(self.block.X)), self.small_samples
+        if len(rows) > CHOSEN_ON and graph is not None:
+            rows = np.sort(rng.choice(len(rows), CHOSEN_ON, replace=False))
+            graph = reduce_graph(graph, rows, self.block.X, "auto", 0, rng)
+        weights = self.samples.weights
+        L_samples, L_features = (one and one.unit_laplacian(self.laplacian) for one in (graph, self.small_features))
+        return choose_gammas(
+            self.block.X[rows],
+            L_samples,
+            L_features,
+            fixed_samples=None if settings.gamma_samples == "auto" else float(settings.gamma_samples),
+            fixed_features=None if settings.gamma_features == "auto" else float(settings.gamma_features),
+            rank=rank,
+            loss=settings.loss,
+            huber_delta=settings.huber_delta,
+            sample_weights=None if weights is None else weights[rows],
+            feature_weights=self.features.weights,
+            X0=self.block.start()[rows],
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            random_state=rng,
+        )
 
 
 def _low_rank(found: LowRankPlusSparse, name: str) -> Solution:

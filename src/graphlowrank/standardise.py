@@ -24,7 +24,7 @@ class Block:
 
     def start(self) -> Array:
         """First guess for the solver: X with gross errors cut, which would take it many steps to come down from."""
-        centre = np.median(self.X, axis=0)
+        centre = np.nanmedian(self.X, axis=0)
         return np.clip(self.X, centre - GROSS, centre + GROSS)
 
 
@@ -135,15 +135,33 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
 
 def standardised(X: Array, axis: int) -> Array:
     """``X`` with zero mean and unit deviation along an axis; what is constant becomes zero."""
-    deviation = X.std(axis=axis, dtype=np.float64, keepdims=True)
-    constant = constant_along(X, deviation, axis)
-    centred = X - X.mean(axis=axis, dtype=np.float64, keepdims=True).astype(X.dtype)
-    centred /= np.where(constant, 1, deviation).astype(X.dtype)
-    centred *= ~constant
+    if axis == 1:  # sample by sample, in blocks: no second copy of the data is made on the way
+        scaled = np.empty_like(X, order="C")
+        for block in blocks_of_rows(X):
+            scaled[block] = _standardised(X[block], *mean_and_deviation(X[block], axis=1))
+        return scaled
+    return _standardised(X, *mean_and_deviation(X, axis=0))
+
+
+def _standardised(X: Array, mean: Array, deviation: Array) -> Array:
+    centred = X - mean.astype(X.dtype)
+    centred /= np.where(deviation > 0, deviation, np.inf).astype(X.dtype)
     return centred
 
 
-def constant_along(X: Array, deviation: Array, axis: int) -> Array:
-    """Whether a deviation along an axis is no more than rounding, in the shape of ``deviation``."""
-    largest = np.maximum(X.max(axis=axis), -X.min(axis=axis)).reshape(deviation.shape)
-    return deviation <= 10 * np.finfo(X.dtype).eps * largest
+def mean_and_deviation(X: Array, axis: int) -> tuple[Array, Array]:
+    """Mean and deviation along an axis, with that axis kept; the deviation is 0 where it is no more than rounding."""
+    mean = X.mean(axis=axis, dtype=np.float64, keepdims=True)
+    squares, largest = np.zeros(mean.shape), np.zeros(mean.shape)
+    for block in blocks_of_rows(X) if axis == 0 else [slice(None)]:
+        part = X[block]
+        squares += np.sum((part - mean) ** 2, axis=axis, keepdims=True)
+        largest = np.maximum(largest, np.abs(part).max(axis=axis, keepdims=True))
+    deviation = np.sqrt(squares / X.shape[axis])
+    return mean, np.where(deviation > 10 * np.finfo(X.dtype).eps * largest, deviation, 0.0)
+
+
+def blocks_of_rows(X: Array, entries: int = 1_000_000) -> list[slice]:
+    """Cut the rows into blocks of about so many entries: what is computed of one stays in the cache."""
+    step = max(entries // max(X.shape[1], 1), 1)
+    return [slice(first, first + step) for first in range(0, len(X), step)]

@@ -23,7 +23,6 @@ from ..linalg.svd import RANK_THRESHOLD, rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
 from ..report import GraphSize, Report, Score
-from ..settings import Settings
 
 Result = TypeVar("Result")
 Say = Callable[[str], None]
@@ -173,7 +172,7 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
             "CPCA": models.cpca.stage_seconds_,
             "clustering": models.clustering.stage_seconds_,
         },
-        parameters=_parameters(models.cpca, noise=noise, seed=seed),
+        parameters=_parameters(models, noise=noise, seed=seed),
         versions=_versions(),
         command=f"graphlowrank demo --seed {seed} --noise {noise:g}",
     )
@@ -228,15 +227,16 @@ def _size(name: str, graph: Graph) -> GraphSize:
     return GraphSize(name, graph.n_nodes, graph.n_edges, graph.n_components)
 
 
-def _parameters(model: CompressivePCA, *, noise: float, seed: int) -> dict[str, Any]:
-    to_recover, to_cluster = Settings().gammas("combinatorial"), Settings().gammas("normalized")
+def _parameters(models: Models, *, noise: float, seed: int) -> dict[str, Any]:
+    model, clustering = models.cpca, models.clustering
     return {
         "seed": seed,
         "noise": f"{noise:g} of the pixels of each image, salt and pepper",
         "rank": RANK,
         "clusters": N_CLASSES,
-        "gamma_samples": f"{to_recover[0]:g} to recover, {to_cluster[0]:g} to cluster (default)",
-        "gamma_features": f"{to_recover[1]:g} to recover, {to_cluster[1]:g} to cluster (default)",
+        "gamma_samples": f"{model.gamma_samples_:.2g} to recover, {clustering.gamma_samples_:.2g} to cluster, chosen",
+        "gamma_features": f"{model.gamma_features_:.2g} to recover, {clustering.gamma_features_:.2g} to cluster",
+        "scaling": f"{clustering.scaling_} to cluster (chosen)",
         "loss": model.loss,
         "neighbours": model.n_neighbors,
         "laplacian": "combinatorial to recover, normalized to cluster (default)",

@@ -16,6 +16,7 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
 from ..choices import Choice, FitReport, health
+from ..gamma_choice import GammaChoice
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
 from ..models.regression import robust_scores
@@ -176,15 +177,22 @@ class LowRankTransformer(ComponentTransformer):
     gamma_features: Any
     n_components_: int
 
-    def _choices(self, X: Array, settings: Settings) -> list[Choice]:
-        """Tell what was chosen."""
+    def _choices(self, X: Array, settings: Settings, chosen: GammaChoice | None = None) -> list[Choice]:
+        """Tell what was chosen; ``chosen`` are gammas and rank that predict hidden entries."""
         kind = settings.laplacian_kind("combinatorial")
-        gammas = zip(("gamma_samples", "gamma_features"), settings.gammas(kind), strict=True)
+        gammas = settings.gammas(kind) if chosen is None else (chosen.gamma_samples, chosen.gamma_features)
+        self.gamma_samples_, self.gamma_features_ = gammas
+        why = "fixed" if chosen is None else f"predicts hidden entries best of {len(chosen.tried)} pairs tried"
         counted = "singular values of the compressed matrix of at least a tenth of the first"
+        if chosen is not None and chosen.rank is not None:
+            counted = "singular values above those of the noise"
         return [
             self._rank_choice(self.n_components_, counted),
             *settings.choices(len(X), X.shape[1], kind),
-            *(Choice(name, value, "fixed" if getattr(self, name) == "auto" else "as asked") for name, value in gammas),
+            *(
+                Choice(name, value, why if getattr(self, name) == "auto" else "as asked")
+                for name, value in zip(("gamma_samples", "gamma_features"), gammas, strict=True)
+            ),
             Choice("loss", self.loss, "as asked"),
         ]
 

@@ -188,7 +188,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             with progress.stage("number of clusters"):
                 self._count = self._count_clusters(scaled, settings, rng)
             graphs = graphs_between(scaled, settings, rng, progress)
-            draws = [self._draw(scaled, graphs, settings, rng, progress) for _ in range(self.n_draws)]
+            ranked = replace(settings, rank=self._count.n_clusters)
+            draws = [self._draw(scaled, graphs, ranked, rng, progress) for _ in range(self.n_draws)]
             return scaling, scaled, draws
 
         (self._scaling, self._fit_X, draws), progress = self._run(settings, work)
@@ -212,7 +213,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             Choice("n_clusters", self._count.n_clusters, self._count.reason),
             Choice("scaling", self.scaling_, self._scaling.reason),
             Choice("n_neighbors", settings.n_neighbors, few if self.n_neighbors == "auto" else "as asked"),
-            *settings.choices(len(X), X.shape[1], kind),
+            *replace(settings, rank=self._count.n_clusters).choices(len(X), X.shape[1], kind),
             Choice("gamma_samples", self.gamma_samples_, why_gamma),
             Choice("gamma_features", self.gamma_features_, "as asked" if self.gamma_features != "auto" else "fixed"),
             Choice("scores", self.scores_, taken if self.scores == "auto" else "as asked"),

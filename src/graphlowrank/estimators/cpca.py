@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from numpy.random import RandomState
 
 from .._progress import Progress
 from ..decoders import Decoded
-from ..pipeline import Compressed, compress, recover
+from ..gamma_choice import GammaChoice
+from ..pipeline import Compressed, choose_weights, graphs_between, recover, reduce, solve
 from ._base import LowRankTransformer, check_count
 
 
@@ -22,14 +24,15 @@ class CompressivePCA(LowRankTransformer):
     Parameters
     ----------
     n_components
-        Rank of the answer. None counts the singular values of the compressed matrix of at least a tenth of the first.
+        Rank of the answer. None counts the singular values of the compressed matrix above those of the noise, whose
+        size the errors on hidden entries tell.
     downsampling
-        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps about a thousand samples or a tenth,
-        whichever is more, and leaves up to 500 features alone.
+        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least a
+        thousand and as many as the paper's isometry asks for at this rank; it leaves up to 500 features alone.
     gamma_samples, gamma_features
         How strongly neighbouring samples and features are made alike. Free of the data's units: the data are
-        measured in their mean absolute deviation and each Laplacian is divided by its mean diagonal. "auto" is 0.5
-        and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the normalized one.
+        measured in their mean absolute deviation and each Laplacian is divided by its mean diagonal. "auto" hides
+        some entries of the compressed matrix and takes what predicts them best (FRPCAG; 0.5 for RPCAG).
     loss
         "l1" ignores gross errors, "l2" suits small dense noise, "huber" lies between.
     huber_delta
@@ -82,8 +85,10 @@ class CompressivePCA(LowRankTransformer):
         The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
     offset_, scale_
         Centre of each feature and unit of the data.
-    n_components_, n_iter_, converged_, decoder_n_iter_, decoder_converged_
+    n_components_, gamma_samples_, gamma_features_, n_iter_, converged_, decoder_n_iter_, decoder_converged_
         What was chosen and done.
+    report_ : FitReport
+        What was chosen and why, health of the graphs, convergence, seconds; prints as a table.
     sample_graph_, feature_graph_, stage_seconds_
         What was used.
     sample_indices_, feature_indices_, sample_weights_, feature_weights_
@@ -155,14 +160,20 @@ class CompressivePCA(LowRankTransformer):
         if self.n_components is not None:
             kept = min(settings.kept(*X.shape))
             check_count(self.n_components, "n_components", at_most=kept, what="kept samples or features")
+            settings = replace(settings, rank=int(self.n_components))
         settings.check_decodable(*X.shape, features=True)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Decoded]:
+        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, Decoded]:
             kind = settings.laplacian_kind("combinatorial")
-            small = compress(X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
-            return small, recover(X, small, settings, n_components=self.n_components, progress=progress)
+            graphs = graphs_between(X, settings, rng, progress)
+            problem = reduce(X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+            choice = choose_weights(problem, settings, self.n_components, rng, progress)
+            gammas = settings.gammas(kind) if choice is None else (choice.gamma_samples, choice.gamma_features)
+            small = solve(problem, settings, gammas, progress)
+            rank = self.n_components if choice is None else choice.rank
+            return choice, small, recover(X, small, settings, n_components=rank, progress=progress)
 
-        (small, decoded), progress = self._run(settings, work)
+        (choice, small, decoded), progress = self._run(settings, work)
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         low_rank = decoded.low_rank
         self.low_rank_ = low_rank
@@ -172,5 +183,5 @@ class CompressivePCA(LowRankTransformer):
         self.singular_values_ = low_rank.singular_values
         self.n_components_ = low_rank.rank
         self.offset_ = low_rank.offset
-        self._say(X, self._choices(X, settings))
+        self._say(X, self._choices(X, settings, choice))
         return self

@@ -23,7 +23,10 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     ----------
     n_components
         Components for ``transform``; None counts the singular values of at least a tenth of the first.
-    gamma_samples, gamma_features, loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, laplacian
+    gamma_samples, gamma_features
+        As in :class:`CompressivePCA`, but "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the
+        normalized one: hidden entries choose well only for answers that are cut to a rank.
+    loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, laplacian
         As in :class:`CompressivePCA`.
     tol, max_iter, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.

@@ -24,6 +24,11 @@ BLOCK_ENTRIES = 4_000_000
 COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy is done before a compiler has started
 
 
+def compares_all_pairs(n: int, n_dimensions: int) -> bool:
+    """Whether "auto" is exact for so many points."""
+    return n**2 * (n_dimensions + SELECTION) <= EXACT_PRODUCTS
+
+
 def nearest_neighbours(
     X: Array, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None
 ) -> tuple[Array, Array]:
@@ -59,7 +64,7 @@ def nearest_neighbours(
     if unit != 1:
         distances, indices = nearest_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
         return distances * unit, indices
-    if engine == "exact" or (engine == "auto" and n**2 * (X.shape[1] + SELECTION) <= EXACT_PRODUCTS):
+    if engine == "exact" or (engine == "auto" and compares_all_pairs(n, X.shape[1])):
         points = to_single(X, *centre_and_scale(X))
         candidates = Candidates(exact_candidates(points, points, n_neighbors + 1 + SPARE_CANDIDATES), np.arange(n))
     else:

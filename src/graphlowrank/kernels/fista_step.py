@@ -31,15 +31,18 @@ def fused_step(
     """Gradient step, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop.
 
     The gradient is ``A Z`` with A the scaled sample Laplacian in CSR form, plus what ``Z_next`` holds: the feature
-    term's share, or zero. Entry (i, j) of the loss counts row_weights[i] column_weights[j] times. Writes S (in place,
-    own rows only), Z_next, and per row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
+    term's share, or zero. Entry (i, j) of the loss counts row_weights[i] column_weights[i, j] times; that is zero where
+    it is missing, and if nothing is, column_weights has one row for all. Writes S (in place, own rows only), Z_next,
+    and per row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
     """
     zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
     step_, momentum_, delta_ = in_precision_of(Y, step), in_precision_of(Y, momentum), in_precision_of(Y, delta)
+    last = column_weights.shape[0] - 1
     for i in range(start, stop):
         z, z_next, s, y = Z[i], Z_next[i], S[i], Y[i]
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, Z, z_next)
-        _shrink(z, z_next, y, column_weights, step_, step_ * row_weights[i], loss, delta_, one)
+        weights = column_weights[min(i, last)]
+        _shrink(z, z_next, y, weights, step_, step_ * row_weights[i], loss, delta_, one)
         moved, size, turned = zero, zero, zero
         for j in range(z.shape[0]):
             s_next = z_next[j]

@@ -29,8 +29,9 @@ def compiled_step(
     step: float,
     sample_weights: Array,
     feature_weights: Array,
+    observed: Array | None = None,
 ) -> Step:
-    """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG.
+    """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG; ``observed`` is False where X is only a filling.
 
     BLAS is called from several threads at once and should be held to one thread each meanwhile.
     """
@@ -42,6 +43,8 @@ def compiled_step(
     spare = np.empty_like(data_matrix)
     sums = np.empty((X.shape[0], 3), dtype=X.dtype)
     feature_gradient = _feature_gradient(smooth, X.dtype)
+    # Numbers, not booleans: one kernel for data with and without gaps, of which the latter reads a single row.
+    column_weights = feature_weights[None, :] if observed is None else np.ascontiguousarray(feature_weights * observed)
     n_rows = CACHED_BYTES // max(1, X.shape[1] * X.itemsize)
     n_rows = n_rows // WHOLE * WHOLE or max(1, n_rows)
 
@@ -51,7 +54,7 @@ def compiled_step(
             feature_gradient(low, high, Z, Z_next)
             fused_step(
                 low, high, L.indptr, L.indices, scaled, data_matrix, S, Z, Z_next,
-                sample_weights, feature_weights, step, momentum, LOSS_CODES[loss], huber_delta, sums,
+                sample_weights, column_weights, step, momentum, LOSS_CODES[loss], huber_delta, sums,
             )  # fmt: skip
 
     def advance(S: Array, Z: Array, momentum: float) -> Advanced:

@@ -45,22 +45,24 @@ def solve_frpcag(
 ) -> Solution:
     """``argmin_U loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (eq. for FRPCAG).
 
-    With importance weights v and w the loss is ``sum_ij v_i w_j loss(U_ij - X_ij)``.
+    With importance weights v and w the loss is ``sum_ij v_i w_j loss(U_ij - X_ij)``. Entries of X that are NaN are
+    missing: the sum leaves them out, and the graphs alone say what U is there.
 
     Parameters
     ----------
     X
-        (n_samples, n_features) data.
+        (n_samples, n_features) data, NaN where an entry is missing.
     L_samples, L_features
         Laplacians (n_samples, n_samples) and (n_features, n_features), sparse, or None for no such term.
     gamma_samples, gamma_features
-        Weights of the two terms, >= 0. If both are zero the answer is X itself.
+        Weights of the two terms, >= 0. If both are zero the answer is X itself, with missing entries as at the start.
     loss, huber_delta
         "l1", "l2" or "huber".
     sample_weights, feature_weights
         (n_samples,) and (n_features,) positive weights of a draw that was not uniform; None for ones.
     X0
-        Warm start; X if None.
+        Warm start; X if None. A missing entry that it does not give, or gives as NaN, starts from the median of its
+        feature.
     tol, max_iter
         Change of the iterate to stop at, relative to ``size``, and the iterations allowed.
     size
@@ -82,7 +84,10 @@ def solve_frpcag(
         raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
     gamma_samples = 0.0 if L_samples is None else gamma_samples
     gamma_features = 0.0 if L_features is None else gamma_features
-    problem = Problem(X, L_samples, L_features, gamma_samples, gamma_features, sample_weights, feature_weights, X0)
+    X, X0, observed = _without_gaps(X, X0)
+    problem = Problem(
+        X, L_samples, L_features, gamma_samples, gamma_features, sample_weights, feature_weights, X0, observed
+    )
     options: dict[str, Any] = {
         "loss": loss, "huber_delta": huber_delta, "tol": tol, "max_iter": max_iter, "size": size, "trace": trace,
         "callback": callback,
@@ -101,7 +106,10 @@ def solve_frpcag(
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data, Laplacians and weights of one instance; see :func:`solve_frpcag`."""
+    """Data, Laplacians and weights of one instance; see :func:`solve_frpcag`.
+
+    X is finite; ``observed`` is False where it was filled in, None if nothing was.
+    """
 
     X: Array
     L_samples: Any
@@ -111,20 +119,37 @@ class Problem:
     sample_weights: Array | None
     feature_weights: Array | None
     X0: Array | None
+    observed: Array | None = None
 
     def turned(self) -> Problem:
         """Return the same with samples for features and features for samples; nothing is copied."""
         start = None if self.X0 is None else self.X0.T
+        observed = None if self.observed is None else self.observed.T
         return Problem(
             self.X.T, self.L_features, self.L_samples, self.gamma_features, self.gamma_samples,
-            self.feature_weights, self.sample_weights, start,
+            self.feature_weights, self.sample_weights, start, observed,
         )  # fmt: skip
 
     def renumbered(self, near: Renumbered) -> Problem:
         """Return the same with the samples in the order of their renumbered Laplacian."""
         weights = None if self.sample_weights is None else self.sample_weights[near.order]
         start = None if self.X0 is None else self.X0[near.order]
-        return replace(self, X=self.X[near.order], L_samples=near.weights, sample_weights=weights, X0=start)
+        observed = None if self.observed is None else self.observed[near.order]
+        return replace(
+            self, X=self.X[near.order], L_samples=near.weights, sample_weights=weights, X0=start, observed=observed
+        )
+
+    def entry_weights(self, rows: Array, columns: Array) -> Any:
+        """Weight of each entry of the loss, zero where it is missing."""
+        weighted = self.sample_weights is not None or self.feature_weights is not None
+        weights = rows[:, None] * columns if weighted else 1.0
+        return weights if self.observed is None else weights * self.observed.astype(self.X.dtype)
+
+    def at_rest(self) -> Array:
+        """Return the answer where no graph pulls: the data, and what is missing as it was at the start."""
+        if self.observed is None or self.X0 is None:
+            return self.X.copy()
+        return np.where(self.observed, self.X, self.X0)
 
     def worth_compiling(self) -> bool:
         """Whether compiled loops pay."""
@@ -155,16 +180,15 @@ def _minimise(
         lipschitz += 2 * problem.gamma_features * largest_eigenvalue(L_features)
     rows = _ones_if_none(problem.sample_weights, X.shape[0], X)
     columns = _ones_if_none(problem.feature_weights, X.shape[1], X)
-    weighted = problem.sample_weights is not None or problem.feature_weights is not None
-    fit = make_loss(loss, X, huber_delta, rows[:, None] * columns if weighted else 1.0)
+    fit = make_loss(loss, X, huber_delta, problem.entry_weights(rows, columns))
     if lipschitz == 0:  # no term, or graphs without edges: nothing pulls away from the data
-        return Solution(X.copy(), 0, converged=True, residual=0.0)
+        return Solution(problem.at_rest(), 0, converged=True, residual=0.0)
     compiled = problem.worth_compiling()
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= DENSE_FEATURES_UP_TO:
         L_features = L_features.toarray()
     smooth = TwoGraphSmoothness(problem.L_samples, L_features, problem.gamma_samples, problem.gamma_features)
     if compiled:
-        step = compiled_step(smooth, X, loss, huber_delta, 1 / lipschitz, rows, columns)
+        step = compiled_step(smooth, X, loss, huber_delta, 1 / lipschitz, rows, columns, problem.observed)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
     start = X if problem.X0 is None else problem.X0
@@ -178,6 +202,28 @@ def _minimise(
             objective=(lambda U: smooth.value(U) + fit.value(U)) if trace else None,
             callback=callback,
         )
+
+
+def _without_gaps(X: Array, X0: Array | None) -> tuple[Array, Array | None, Array | None]:
+    """X and the start with missing entries filled, and where X is observed; None for everywhere, with X0 as it was."""
+    xp = namespace(X)
+    missing = xp.isnan(X)
+    if not xp.any(missing):
+        return X, X0, None
+    if xp.all(missing):
+        raise ValueError("every entry of X is missing.")
+    given = None if X0 is None else np.where(missing, X0, X).astype(X.dtype, copy=False)
+    filled = given if given is not None and not np.isnan(given).any() else _filled_by_medians(X, missing)
+    return filled, filled if X0 is None else np.where(np.isnan(X0), filled, X0), ~missing
+
+
+def _filled_by_medians(X: Array, missing: Array) -> Array:
+    """X with the median of its feature in each gap; a feature of which nothing is known gets the median of those."""
+    empty = missing.all(axis=0)
+    medians = np.empty(X.shape[1], dtype=X.dtype)
+    medians[~empty] = np.nanmedian(X[:, ~empty], axis=0)
+    medians[empty] = np.median(medians[~empty])
+    return np.where(missing, medians, X)
 
 
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:

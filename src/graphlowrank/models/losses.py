@@ -1,6 +1,7 @@
 """Data-fit terms: how far the low-rank matrix may be from the data, entry by entry.
 
-Each entry may have a weight w: a number, or anything that broadcasts against the data.
+Each entry may have a weight w >= 0: a number, or anything that broadcasts against the data. Where it is zero the entry
+is missing: it costs nothing and its prox is the identity, whatever finite number the data hold there.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from .proposals import Candidate
 
 AFFORDABLE = 3e6  # memberships (samples x clusters x candidates) to compute
 SHORTEST = 3  # candidates of each way that are spread over all samples, whatever it costs
+MOST_CANDIDATES = 28  # 14 of each way is more than there ever are
 ROUGHLY = 1e-2  # tolerance of spreading: moves of single nodes follow
 CLEARLY_BETTER = 0.03  # conductance; on faces and digits the wrong scores lead by up to 0.015
 OWN_SHARE = 0.6  # of the membership
@@ -71,10 +72,15 @@ def choose(found: Sequence[Candidate], samples: Side, n_clusters: int, gamma: fl
     return Chosen(best.labels, neighbour_shares(weights, best.labels, n_clusters), best.candidate, best.conductance)
 
 
+def n_spread(cost: int) -> int:
+    """Candidates that are spread over all samples, if there are as many; ``cost`` is samples times clusters."""
+    return min(2 * max(SHORTEST, int(AFFORDABLE / cost / 2)), MOST_CANDIDATES)
+
+
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best of each way by the graph of the kept samples, as many as can be afforded."""
     ordered = sorted(found, key=lambda one: _handicapped(one.conductance, one, found))
-    length = max(SHORTEST, int(AFFORDABLE / cost / 2))
+    length = n_spread(cost) // 2
     return [one for way in ("k-means", "merged") for one in [one for one in ordered if one.way == way][:length]]
 
 

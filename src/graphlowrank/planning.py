@@ -1,0 +1,263 @@
+"""How long a fit will take and how much memory, before it is begun."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ._backend import Array
+from .estimators import CompressiveClustering, CompressivePCA
+from .graphs import knn_graph
+from .graphs.neighbours import compares_all_pairs
+from .partition.selection import n_spread
+from .settings import Settings
+from .two_graphs import FEATURE_GRAPH_SAMPLES
+
+Task = Literal["cluster", "recover"]
+
+PILOTS = (1500, 6000)  # samples of two small fits; what they differ by grows
+SEARCH_PILOTS = (6000, 18_000)  # of the approximate search
+LATENT = 12  # directions of made-up data
+SEARCH_GROWTH = 1.15  # exponent of the approximate search: 1.8 s for 1e5 samples of 50 numbers, 24 s for 1e6
+FIXED = ("scaling", "number of clusters")  # look at a thousand samples whatever there are
+ON_KEPT = ("frpcag", "rpca", "rpcag", "partitions")
+ON_SOME_KEPT = ("gammas",)  # of no more than the pilot has
+PROCESS_BYTES = 0.2e9  # of Python with its libraries
+PAYS_FROM = 1.2  # times faster than without compression
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Predicted seconds of a stage, and gigabytes in use at its end."""
+
+    name: str
+    seconds: float
+    gigabytes: float
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """Prediction for a fit; prints as a table.
+
+    Attributes
+    ----------
+    task
+        "cluster" or "recover".
+    n_samples, n_features
+        Of the data.
+    kept
+        Samples and features of the compressed matrix.
+    stages
+        One after the other.
+    speedup
+        How many times faster the solver is than it would be on all samples and features.
+    advice
+        Sentences.
+    """
+
+    task: Task
+    n_samples: int
+    n_features: int
+    kept: tuple[int, int]
+    stages: tuple[Stage, ...]
+    speedup: float
+    advice: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole fit."""
+        return sum(stage.seconds for stage in self.stages)
+
+    @property
+    def gigabytes(self) -> float:
+        """At most, the data included."""
+        return max(stage.gigabytes for stage in self.stages)
+
+    def __repr__(self) -> str:
+        width = max(len(stage.name) for stage in self.stages)
+        a, b = self.n_samples / self.kept[0], self.n_features / self.kept[1]
+        lines = [
+            f"{self.task} {self.n_samples} samples x {self.n_features} features: CPCA({a:.3g}, {b:.3g}), "
+            f"{self.kept[0]} x {self.kept[1]} kept",
+            "",
+            f"  {'stage':<{width}}  {'seconds':>8}  {'GB':>6}",
+            *(f"  {stage.name:<{width}}  {stage.seconds:8.2f}  {stage.gigabytes:6.2f}" for stage in self.stages),
+            f"  {'in all':<{width}}  {self.seconds:8.2f}  {self.gigabytes:6.2f}",
+            "",
+            *(f"  {sentence}" for sentence in self.advice),
+        ]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        stages = [vars(stage) for stage in self.stages]
+        return {**vars(self), "stages": stages, "seconds": self.seconds, "gigabytes": self.gigabytes}
+
+
+def plan(
+    n_samples: int,
+    n_features: int,
+    *,
+    task: Task = "cluster",
+    n_clusters: int = 10,
+    data: Array | None = None,
+    itemsize: int = 4,
+    random_state: int = 0,
+    **options: Any,
+) -> Plan:
+    """Predict seconds and memory of :class:`CompressiveClustering` or :class:`CompressivePCA` on this machine.
+
+    Two small fits are timed, on rows of ``data`` or on made-up clusters, and what they take is carried on to
+    ``n_samples`` by the growth of each stage. That takes a few seconds. Expect the truth within a factor of 2.
+
+    Parameters
+    ----------
+    n_samples, n_features
+        Of the data to come.
+    task
+        "cluster", or "recover" a low-rank matrix.
+    n_clusters
+        Clusters, or rank.
+    data
+        Some rows of the data, (any, n_features); None makes them up.
+    itemsize
+        Bytes of a number: 4 or 8.
+    random_state
+        Seed.
+    **options
+        Of the estimator.
+
+    Examples
+    --------
+    >>> plan(400, 30, n_clusters=3).kept
+    (400, 30)
+    """
+    if n_samples < 20 or n_features < 1:
+        raise ValueError(f"a plan needs at least 20 samples and a feature, got {n_samples} and {n_features}.")
+    settings = Settings(**{name: value for name, value in options.items() if name in Settings.__dataclass_fields__})
+    settings = Settings(**{**vars(settings), "rank": n_clusters})
+    kept = settings.kept(n_samples, n_features)
+    pilot = _Pilot(task, n_clusters, n_samples, n_features, kept, options, itemsize, random_state, data)
+    seconds = pilot.carried_on()
+    stages = []
+    for name, value in seconds.items():
+        memory = PROCESS_BYTES + _bytes(name, task, n_samples, n_features, kept, n_clusters, itemsize)
+        stages.append(Stage(name, value, memory / 1e9))
+    speedup = (n_samples * n_features) / (kept[0] * kept[1])
+    advice = tuple(_advice(seconds, speedup, settings))
+    return Plan(task, n_samples, n_features, kept, tuple(stages), speedup, advice)
+
+
+@dataclass(frozen=True)
+class _Pilot:
+    task: Task
+    n_clusters: int
+    n_samples: int
+    n_features: int
+    kept: tuple[int, int]
+    options: dict[str, Any]
+    itemsize: int
+    seed: int
+    data: Array | None
+
+    def carried_on(self) -> dict[str, float]:
+        """Seconds of each stage at full size."""
+        sizes = (min(PILOTS[0], self.n_samples), min(PILOTS[1], self.n_samples))
+        share = self.n_samples / self.kept[0]
+        self.fit(sizes[0], share)  # loads and compiles
+        small, large = (self.fit(size, share) for size in sizes)
+        found = {name: self.grown(name, small.get(name, 0.0), large[name], sizes) for name in large}
+        if self.n_samples <= sizes[1]:
+            return found
+        if not compares_all_pairs(self.n_samples, self.n_features):
+            found["sample graph"] = self.searched()
+        # What works on the kept samples alone is timed on as many, or as many as is quick.
+        rows = min(self.kept[0], PILOTS[1])
+        whole = self.fit(rows, 1.0)
+        found |= {name: whole[name] * self.kept[0] / rows for name in ON_KEPT if name in whole}
+        return found | {name: whole[name] for name in ON_SOME_KEPT if name in whole}
+
+    def grown(self, name: str, small: float, large: float, sizes: tuple[int, int]) -> float:
+        """Carry a stage on to full size; what grows by less than a line is taken for a line."""
+        if self.n_samples <= sizes[1] or name in FIXED:
+            return large
+        if name == "sample graph":
+            return large * (self.n_samples / sizes[1]) ** 2
+        if name == "decoding" and self.task == "cluster":  # of more samples fewer candidates are spread
+            spread = [n * n_spread(n * self.n_clusters) for n in (sizes[1], self.n_samples)]
+            return large * spread[1] / spread[0]
+        ends = min(self.n_samples, FEATURE_GRAPH_SAMPLES) if name == "feature graph" else self.n_samples
+        slope = max(large - small, 0.0) / (sizes[1] - sizes[0])
+        return large + slope * max(ends - sizes[1], 0)
+
+    def searched(self) -> float:
+        """Seconds of the approximate search: two sizes give what does not grow and what does."""
+        n_neighbors = self.options.get("n_neighbors", 10)
+        times, sizes = [], [min(size, self.n_samples) for size in SEARCH_PILOTS]
+        for size in sizes:
+            X = self.rows(size)
+            begin = time.perf_counter()
+            knn_graph(X, 10 if n_neighbors == "auto" else n_neighbors, neighbors="approximate", random_state=self.seed)
+            times.append(time.perf_counter() - begin)
+        slope = max(times[1] - times[0], times[1] / 10) / (sizes[1] - sizes[0])
+        return times[1] + slope * (self.n_samples - sizes[1]) * (self.n_samples / sizes[1]) ** (SEARCH_GROWTH - 1)
+
+    def fit(self, size: int, share: float) -> Mapping[str, float]:
+        """Seconds of the stages of a small fit that keeps one of ``share`` samples."""
+        fewest = size / max(2 * self.n_clusters, 20)
+        downsampling = (max(min(share, fewest), 1.0), self.n_features / self.kept[1])
+        given = {**self.options, "downsampling": downsampling, "random_state": self.seed}
+        model = CompressiveClustering if self.task == "cluster" else CompressivePCA
+        return model(self.n_clusters, **given).fit(self.rows(size)).stage_seconds_
+
+    def rows(self, size: int) -> Array:
+        """Rows of the data, again and again if they are few, or noisy clusters."""
+        rng = np.random.RandomState(self.seed)
+        dtype = np.float32 if self.itemsize == 4 else np.float64
+        if self.data is not None and len(self.data) > 0:
+            rows = np.asarray(self.data)[rng.permutation(max(size, len(self.data)))[:size] % len(self.data)]
+            return np.ascontiguousarray(rows, dtype=dtype)
+        # Like real data they have few directions: neighbours in noise alone would take far longer to find.
+        latent = rng.standard_normal((self.n_clusters, LATENT))[rng.randint(self.n_clusters, size=size)]
+        latent = (latent + 0.3 * rng.standard_normal((size, LATENT))).astype(dtype)
+        noise = (0.3 * rng.standard_normal((size, self.n_features))).astype(dtype)
+        return latent @ rng.standard_normal((LATENT, self.n_features)).astype(dtype) + noise
+
+
+def _bytes(
+    stage: str, task: Task, n_samples: int, n_features: int, kept: tuple[int, int], n_clusters: int, itemsize: int
+) -> float:
+    """Memory in use, beyond that of the process: data, a scaled copy, graphs, and what a stage works on."""
+    data = n_samples * n_features * itemsize
+    copies = 2 if task == "cluster" else 1
+    graph = n_samples * 10 * 1.5 * (itemsize + 4)
+    search = n_samples * (96 * 4 + 30 * 12)  # projected points and candidates
+    block = kept[0] * kept[1] * itemsize
+    memberships = n_samples * n_clusters * itemsize
+    working = {
+        "sample graph": graph + search,
+        "feature graph": graph + min(n_samples, FEATURE_GRAPH_SAMPLES) * n_features * itemsize,
+        "reduction": 5 * graph,
+        "frpcag": 2 * graph + 6 * block,
+        "partitions": 2 * graph + 3 * block,
+        "decoding": 2 * graph + 2 * block + 6 * memberships,
+    }
+    return copies * data + working.get(stage, graph)
+
+
+def _advice(seconds: dict[str, float], speedup: float, settings: Settings) -> list[str]:
+    """Say what to do."""
+    total = sum(seconds.values())
+    solver = seconds.get(settings.solver, 0.0)
+    without = total + solver * (speedup - 1)
+    if speedup <= 1 or without < PAYS_FROM * total:
+        return ["Compression will not pay here: the solver is not what takes the time."]
+    said = [f"Without compression it would take about {without:.0f} s, {without / total:.1f} times as long."]
+    graphs = seconds.get("sample graph", 0.0) / total
+    if graphs > 0.5:
+        said.append(f"Finding neighbours is {graphs:.0%} of it: keep the graph (sample_graph=model.sample_graph_).")
+    return said
