@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from graphlowrank import CompressiveClustering, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs
+from graphlowrank.bench.clustering_systems import ALGORITHM_3
 from graphlowrank.experiments import data, growth, robust, timing
 from graphlowrank.experiments.spec import parse_experiment, read_experiment
 from graphlowrank.graphs import knn_graph
@@ -102,11 +103,11 @@ def test_graphs_have_seconds_only(tiny):
 
 
 def test_models_take_the_iterations_of_the_estimators(tiny):
-    """What is timed is what a user would run, with default parameters."""
+    """What is timed is what a user would run, as in the paper."""
     graphs = {"sample_graph": timing.between_samples(tiny, 0), "feature_graph": timing.between_features(tiny, 0)}
     models = {
         "frpcag": FastRobustPCAOnGraphs(laplacian="normalized", **graphs),
-        "cpca": CompressiveClustering(3, downsampling=(2, 1), random_state=0, **graphs),
+        "cpca": CompressiveClustering(3, downsampling=(2, 1), random_state=0, **ALGORITHM_3, **graphs),
         "rpcag": RobustPCAOnGraphs(sample_graph=graphs["sample_graph"]),
         "rpca": RobustPCA(),
     }
@@ -121,7 +122,8 @@ def test_the_clock_leaves_the_graphs_out(tiny):
     solver, everything = measured("frpcag"), measured("cpca")
     assert solver["seconds"] == solver["stages"]["frpcag"] < sum(solver["stages"].values())
     assert everything["seconds"] == sum(everything["stages"].values())
-    assert everything["stages"].keys() == {"sampling", "reduction", "frpcag", "decoding"}
+    assert everything["stages"].keys() >= {"sampling", "reduction", "frpcag", "decoding"}
+    assert not {"sample graph", "feature graph"} & everything["stages"].keys()
 
 
 @pytest.mark.parametrize("part", ["rpca", "rpcag"])

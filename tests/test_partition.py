@@ -163,6 +163,12 @@ def test_consensus_is_the_majority(rng):
     assert agreement > 0.97
 
 
+def test_consensus_leaves_no_cluster_empty():
+    first = np.eye(3)[[0, 0, 1, 1, 2, 2]]
+    others = [np.eye(3)[[0, 0, 1, 1, 1, 2]], np.eye(3)[[0, 0, 1, 1, 2, 1]], np.eye(3)[[0, 2, 1, 1, 1, 1]]]
+    assert len(set(consensus([first, *others]).argmax(axis=1))) == 3
+
+
 def test_a_graph_of_neighbours_is_improved_to_its_clusters(rng):
     y = np.repeat(np.arange(4), 50)
     X = np.eye(4)[y] * 6 + rng.standard_normal((200, 4))

@@ -37,6 +37,7 @@ MOST_HIDDEN = 50_000  # at a time; more would tell no more
 ENOUGH_HIDDEN, MOST_FOLDS = 20_000, 2  # a small block is hidden in two parts, one after the other
 FEWEST_ENTRIES = 200  # of a block: fewer say nothing
 LARGEST_RANK = 40
+FEW_VALUES = 10  # singular values
 LONG = 1000  # nodes of the shorter side from which its spectrum is told by some of them
 MEDIAN_OF_NORMAL = 0.6745  # median absolute deviation of the normal distribution
 BEYOND = 0.01  # of what is beyond the rank, where it is cut off; 0.1 smooths curves too much (error 1.4 times the best)
@@ -64,7 +65,7 @@ class GammaChoice:
     gamma_samples, gamma_features
         The weights; what was fixed is returned as given, 0 for a side without a graph.
     rank
-        Given or found; None if nothing could be found out.
+        Given or found; None if nothing could be found out, as with fewer than ten samples or features.
     noise
         Deviation of the errors on hidden entries, gross ones aside: of the noise, and of the first pair's error. In the
         units of the block; NaN if unknown.
@@ -298,7 +299,8 @@ class _Search:
         self.score(pair)
         samples, features = _gammas(pair, self.fixed)
         tried = tuple(self.trials.values())
-        rank = self.scored_rank if self.rank is None else self.rank
+        few = min(self.folds[0].X.shape) < FEW_VALUES
+        rank = self.rank if self.rank is not None or few else self.scored_rank
         reason = (
             f"Of {len(tried)} pairs of weights tried, {samples:.2g} and {features:.2g} predict entries hidden from the "
             f"solver best, cut to rank {self.scored_rank}."
@@ -331,7 +333,8 @@ class _Search:
         cut = _cut(factorise(solutions[0], *self.sides, held))
         X = np.where(np.isnan(X), cut, np.clip(X, cut - GROSS * self.noise, cut + GROSS * self.noise))
         # Hidden entries may ask for more factors than there are, see above; the noise of clean data is not noise.
-        found = min(held, choose_rank(*_spectrum(X)))
+        # Of few singular values the middle one is no noise.
+        found = held if min(X.shape) < FEW_VALUES else min(held, choose_rank(*_spectrum(X)))
         # A rank that is too large is not scored as such: its last factors are noise whatever the gammas.
         self.scored_rank = found if self.rank is None else min(found, self.rank)
 

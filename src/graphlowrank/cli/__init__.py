@@ -5,47 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import __version__
+from .fit_commands import cluster_command, plan_command, recover_command
+from .options import Bits, Loss, Solver
+from .shell import INTERRUPTED, _progress, failing_briefly, reconstruct_remedy, video_remedy
 
 if TYPE_CHECKING:
     from ..report import Report
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-
-VIDEO_EXTRAS = ("av", "PIL", "jinja2")
-INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
-
-
-class Solver(StrEnum):
-    """Models of the compressed frames of a video."""
-
-    RPCA = "rpca"
-    RPCAG = "rpcag"
-    FRPCAG = "frpcag"
-
-
-class Loss(StrEnum):
-    """How far-off readings of a sinogram count."""
-
-    L2 = "l2"
-    HUBER = "huber"
-    L1 = "l1"
-
-
-class Bits(StrEnum):
-    """Of a pixel in a PNG file."""
-
-    EIGHT = "8"
-    SIXTEEN = "16"
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001
@@ -76,7 +50,7 @@ def demo_command(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
     """Recover and cluster corrupted digits, print a table and write a page. Needs no download."""
-    with _failing_briefly(debug=debug):
+    with failing_briefly(debug=debug):
         from ..report import missing_extras
 
         if missing := missing_extras():
@@ -94,6 +68,11 @@ def demo_command(
         else:
             _print_table(report)
         typer.echo(f"wrote {output}", err=True)
+
+
+app.command("cluster")(cluster_command)
+app.command("recover")(recover_command)
+app.command("plan")(plan_command)
 
 
 @app.command("bench")
@@ -124,7 +103,7 @@ def bench_command(
         return
     names = chosen_jobs(jobs or [], quick=quick)
     options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout)
-    with _failing_briefly(debug=debug):
+    with failing_briefly(debug=debug):
         try:
             run_bench(names, options, output, _progress, as_json=as_json)
         except KeyboardInterrupt:
@@ -163,7 +142,7 @@ def reproduce_command(
         return
     todo = chosen_experiments(names or [], quick=quick)
     command = " ".join(["graphlowrank reproduce", *(names or []), *(["--quick"] if quick else [])])
-    with _failing_briefly(debug=debug):
+    with failing_briefly(debug=debug):
         from ..report import missing_extras
 
         if missing := missing_extras():
@@ -229,7 +208,7 @@ def video_command(
     asked = {name: path for name, path in outputs.items() if path is not None}
     if not asked and report is None:
         raise typer.BadParameter("nothing to write: give --background, --foreground, --mask or --report")
-    with _failing_briefly(debug=debug, remedy=_video_remedy):
+    with failing_briefly(debug=debug, remedy=video_remedy):
         from .video import Request, run_video
 
         options = {
@@ -280,7 +259,7 @@ def reconstruct_command(
     """
     if gamma is not None and noise is not None:
         raise typer.BadParameter("--noise chooses gamma: give --noise or --gamma, not both")
-    with _failing_briefly(debug=debug, remedy=_reconstruct_remedy):
+    with failing_briefly(debug=debug, remedy=reconstruct_remedy):
         from .reconstruct import Request, run_reconstruct
 
         options = {
@@ -291,70 +270,6 @@ def reconstruct_command(
         request = Request(source, output, angles, angles_first, size, int(bits.value), options)
         with _progress() as say:
             run_reconstruct(request, say, as_json=as_json)
-
-
-@contextmanager
-def _failing_briefly(*, debug: bool, remedy: Callable[[Exception], str] | None = None) -> Iterator[None]:
-    """Turn an exception into one line of cause, one of remedy and an exit code."""
-    try:
-        yield
-    except typer.Exit:
-        raise
-    except KeyboardInterrupt:
-        typer.echo("interrupted; no half-written file is left", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    except Exception as error:
-        if debug:
-            raise
-        cause = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror:
-            cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-        typer.echo(f"error: {' '.join(cause.split())}", err=True)
-        typer.echo((remedy or _remedy)(error), err=True)
-        raise typer.Exit(1) from None
-
-
-def _remedy(error: Exception) -> str:
-    from ..report.page import EXTRAS
-
-    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
-        return "pip install graphlowrank[plots]"
-    if isinstance(error, OSError):
-        return "choose another place for the output"
-    return "run it again with --debug to see where it failed"
-
-
-def _video_remedy(error: Exception) -> str:
-    return _input_remedy(error, "video", "--max-memory or --scale")
-
-
-def _reconstruct_remedy(error: Exception) -> str:
-    return _input_remedy(error, "reconstruct", "--size")
-
-
-def _input_remedy(error: Exception, command: str, smaller: str) -> str:
-    """Remedy where there is an input, too, and where most failures are of what was asked for."""
-    if isinstance(error, ModuleNotFoundError) and error.name in VIDEO_EXTRAS:
-        return "pip install graphlowrank[video]"
-    if isinstance(error, OSError) and not isinstance(error, FileExistsError) and "cannot write" not in str(error):
-        return "check the name of the input, and that it may be read"
-    if isinstance(error, MemoryError):
-        return f"give a smaller {smaller}"
-    if isinstance(error, ValueError):
-        return f"see graphlowrank {command} --help, or run it again with --debug to see where it failed"
-    return _remedy(error)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows what is being done: a spinner on a terminal, lines elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda message: typer.echo(message, err=True)
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
 
 
 def _print_table(report: Report) -> None:

@@ -14,6 +14,8 @@ from .._backend import Array
 def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     """Mean membership (n_samples, n_clusters) of several partitions, their clusters numbered like those of ``first``.
 
+    If that left a cluster without samples, ``first`` is returned.
+
     Parameters
     ----------
     memberships
@@ -22,7 +24,10 @@ def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
         Which of them the clusters are matched to, so that as many samples as possible agree.
     """
     reference = memberships[first].argmax(axis=1)
-    return np.mean([_like(membership, reference) for membership in memberships], axis=0)
+    mean = np.mean([_like(membership, reference) for membership in memberships], axis=0)
+    # A cluster that only one draw sees can be outvoted everywhere; none is to be left without a sample.
+    outvoted = len(np.unique(mean.argmax(axis=1))) < len(np.unique(reference))
+    return memberships[first] if outvoted else mean
 
 
 def _like(membership: Array, reference: Array) -> Array:

@@ -1,0 +1,51 @@
+"""The command ``graphlowrank plan``: how long a table will take, and how much memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..planning import PILOTS, Plan, Task, plan
+from .preparing import Input, float_type
+
+FEWEST = 20  # samples
+
+
+def run_plan(
+    source: Input,
+    task: Task,
+    n_clusters: int,
+    top_features: int | None,
+    options: dict[str, Any],
+    say: Callable[[str], None],
+) -> Plan:
+    """Read some rows, time small fits to them, and predict."""
+    say(f"reading {source.path}")
+    values = source.read().values
+    n_samples, n_features = values.shape
+    if n_samples < FEWEST:
+        raise ValueError(f"{source.path} has {n_samples} samples; that takes no time worth planning.")
+    rows = _some_rows(values)
+    if top_features is not None and top_features < n_features:
+        rows = rows[:, np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:top_features])]
+    say(f"trying {len(rows)} samples x {rows.shape[1]} features")
+    kept = min(n_clusters, rows.shape[1] if task == "recover" else len(rows) // 2)
+    return plan(
+        n_samples, rows.shape[1], task=task, n_clusters=kept, data=rows, itemsize=rows.itemsize, **options
+    )  # fmt: skip
+
+
+def _some_rows(values: Any) -> Array:
+    """Rows at even distances, dense, what is missing or infinite as the middle of its feature."""
+    part = values[np.unique(np.linspace(0, values.shape[0] - 1, min(values.shape[0], PILOTS[1])).astype(int))]
+    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
+    part = part.astype(float_type(part.dtype))
+    bad = ~np.isfinite(part)
+    if bad.any():
+        part[bad] = np.nan
+        middle = np.nan_to_num(np.nanmedian(np.where(bad.all(axis=0), 0, part), axis=0))
+        part = np.where(bad, middle.astype(part.dtype), part)
+    return part

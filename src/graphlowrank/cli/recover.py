@@ -1,0 +1,224 @@
+"""The command ``graphlowrank recover``: the low-rank matrix of a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from .._threads import limit_threads
+from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
+from ..linalg.svd import leading_svd
+from ..report.fit_page import FitPage, Recovered
+from ..tables import Table, write_matrix
+from ..tables.packages import need
+from ..tables.writing.matrix import _WRITERS
+from .outputs import all_or_none, check_apart
+from .preparing import Input, Preparation, Prepared, blocks, prepare, variances
+from .telling import hearing, need_page, versions
+
+N_SHOWN = 6  # samples on the page
+N_BINS, WIDEST = 40, 8.0  # of the residual; in typical residuals
+N_VALUES = 30  # singular values of the input, at least
+PACKAGES = {".parquet": "pyarrow", ".h5": "h5py", ".hdf5": "h5py", ".h5ad": "h5py", ".zarr": "zarr"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to recover, how, and where to put it; checked before any work."""
+
+    table: Input
+    preparation: Preparation
+    output: Path
+    sparse: Path | None
+    report: Path | None
+    compressed: bool
+    options: dict[str, Any]  # of the estimator
+    command: str
+
+    def __post_init__(self) -> None:
+        need_page(self.report)
+        for path in filter(None, (self.output, self.sparse)):
+            kind = path.suffix.lower()
+            if kind not in _WRITERS:
+                raise ValueError(f"{path} is not of a known kind: {', '.join(_WRITERS)}.")
+            if kind in PACKAGES:
+                need(PACKAGES[kind], f"Writing {kind} files")
+        check_apart(self.table.path, self.written)
+
+    @property
+    def written(self) -> dict[str, Path]:
+        """Place of each output by the name of its option."""
+        places = {"output": self.output, "sparse": self.sparse, "report": self.report}
+        return {name: path for name, path in places.items() if path is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """Data less a matrix, computed where it is asked for."""
+
+    X: Array
+    low_rank: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        return self.X.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of its entries."""
+        return self.X.dtype
+
+    def __getitem__(self, index: Any) -> Array:
+        """Return the entries that slices name."""
+        return self.X[index] - np.asarray(self.low_rank[index], dtype=self.X.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Left:
+    """What a residual is like.
+
+    Attributes
+    ----------
+    share
+        Its size over that of the data around the middle of each feature (Frobenius).
+    of_samples
+        (n_samples,) its size in each.
+    typical
+        Median of its absolute values, in some of the rows.
+    """
+
+    share: float
+    of_samples: Array
+    typical: float
+
+
+def run_recover(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
+    """Read, recover, write; return what there is to tell."""
+    begin = time.perf_counter()
+    with hearing() as heard, limit_threads(request.options["n_jobs"]):
+        say(f"reading {request.table.path}")
+        table = request.table.read()
+        with all_or_none(request.written.values()) as places:
+            data = prepare(table, request.preparation, request.table.path)
+            read_seconds = time.perf_counter() - begin
+            say(f"recovering {data.X.shape[0]} samples x {data.X.shape[1]} features")
+            kind = CompressivePCA if request.compressed else FastRobustPCAOnGraphs
+            given = {} if table.graph is None else {"sample_graph": table.graph}
+            model: Any = kind(**request.options, **given).fit(data.X)
+            model.stage_seconds_ = {"reading": read_seconds, **model.stage_seconds_}
+            say("writing")
+            left = _write(request, model, data, table, places, heard)
+    return _record(request, model, data, left, heard)
+
+
+def _write(
+    request: Request, model: Any, data: Prepared, table: Table, places: dict[Path, Path], warnings: list[str]
+) -> Left:
+    names = (data.sample_names, data.feature_names)
+    write_matrix(places[request.output], model.low_rank_, *names)
+    residual = Residual(data.X, model.low_rank_)
+    left = left_over(residual, model.offset_)
+    if request.sparse is not None:
+        write_matrix(places[request.sparse], residual, *names)
+    if request.report is not None:
+        page = _page(request, model, data, table, residual, left, warnings)
+        places[request.report].write_text(page.to_html(), encoding="utf-8")
+    return left
+
+
+def left_over(residual: Residual, offset: Array) -> Left:
+    """Measure a residual, by blocks of rows."""
+    squares, whole, typical = [], 0.0, []
+    for start, block in blocks(residual):
+        wide = block.astype(np.float64)
+        squares.append(np.square(wide).sum(axis=1))
+        typical.append(np.median(np.abs(wide)))
+        whole += float(np.square(residual.X[start : start + len(block)] - offset, dtype=np.float64).sum())
+    of_samples = np.sqrt(np.concatenate(squares))
+    share = float(np.sqrt(np.square(of_samples).sum() / whole)) if whole > 0 else 0.0
+    return Left(share, of_samples, float(np.median(typical)))
+
+
+# --- telling ---
+
+
+def _record(request: Request, model: Any, data: Prepared, left: Left, warnings: list[str]) -> dict[str, Any]:
+    return {
+        "input": str(request.table.path),
+        "written": {name: str(path) for name, path in request.written.items()},
+        "samples": data.X.shape[0],
+        "features": data.X.shape[1],
+        "prepared": list(data.steps),
+        "rank": model.n_components_,
+        "residual": left.share,
+        "singular_values": [float(value) for value in model.singular_values_],
+        "fit": model.report_.as_dict(),
+        "warnings": list(warnings),
+        "words": "\n".join([*_summary(request, model, data, left), "", *repr(model.report_).splitlines()[2:]]),
+    }
+
+
+def _summary(request: Request, model: Any, data: Prepared, left: Left) -> list[str]:
+    # The whole-matrix model is smooth, not cut: its rank counts the directions that stand out.
+    rank = f"rank {model.n_components_}" if request.compressed else f"rank about {model.n_components_}"
+    return [
+        f"{data.X.shape[0]} samples x {data.X.shape[1]} features of {request.table.path.name}.",
+        *(f"Prepared: {step}." for step in data.steps),
+        f"Recovered a matrix of {rank}; the residual is {left.share:.3f} of the data, centred.",
+    ]
+
+
+def _page(
+    request: Request, model: Any, data: Prepared, table: Table, residual: Residual, left: Left, warnings: list[str]
+) -> FitPage:
+    n_values = min(max(N_VALUES, 2 * model.n_components_), *data.X.shape)
+    _, of_input, _ = leading_svd(data.X - data.X.mean(axis=0, dtype=np.float64).astype(data.X.dtype), n_values)
+    return FitPage(
+        over="Low-rank matrix of a table",
+        title=request.table.path.name,
+        summary=_summary(request, model, data, left),
+        facts=[
+            ("samples", str(data.X.shape[0])),
+            ("features", str(data.X.shape[1])),
+            ("rank", str(model.n_components_)),
+            ("residual over data", f"{left.share:.3f}"),
+        ],
+        warnings=warnings,
+        fit=model.report_,
+        spectra={"input": of_input, "recovered": model.singular_values_},
+        rank=model.n_components_ if request.compressed else None,
+        command=request.command,
+        versions=versions(),
+        recovery=_recovered(data, table, residual, left),
+    )
+
+
+def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> Recovered:
+    """Take some samples from the smallest residual to the largest, and the histogram of all."""
+    n = len(left.of_samples)
+    ranks = np.unique(np.linspace(0, n - 1, min(N_SHOWN, n)).astype(int))
+    shown = np.argsort(left.of_samples, kind="stable")[ranks]
+    names = [f"row {row + 1}" if data.sample_names is None else data.sample_names[row] for row in shown.tolist()]
+    high = WIDEST * left.typical or 1.0
+    counts, n_entries = np.zeros(N_BINS, dtype=np.int64), 0
+    for _, block in blocks(residual):
+        counts += np.histogram(block, bins=N_BINS, range=(-high, high))[0]
+        n_entries += block.size
+    picture = table.picture if table.picture and data.X.shape[1] == table.picture[0] * table.picture[1] else None
+    given, recovered = data.X[shown], np.asarray(residual.low_rank[shown])
+    if picture is None:
+        given, recovered = in_deviations(data.X, given, recovered)
+    return Recovered(names, given, recovered, picture, counts, -high, high, n_entries - int(counts.sum()))
+
+
+def in_deviations(X: Array, *rows: Array) -> tuple[Array, ...]:
+    """Rows with every feature of ``X`` brought to zero mean and unit deviation: units differ from column to column."""
+    mean, spread = X.mean(axis=0, dtype=np.float64), np.sqrt(variances(block for _, block in blocks(X)))
+    return tuple((one - mean) / np.where(spread > 0, spread, 1.0) for one in rows)

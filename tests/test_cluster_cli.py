@@ -1,0 +1,468 @@
+"""The command ``graphlowrank cluster``, as its users meet it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import typer
+from numpy.testing import assert_allclose, assert_array_equal
+from typer.testing import CliRunner
+
+from graphlowrank import CompressiveClustering
+from graphlowrank.cli import app, label_files, outputs, preparing
+from graphlowrank.cli import cluster as command
+from graphlowrank.cli.cluster import coordinates, plane_of
+from graphlowrank.cli.options import ScaledBy
+from graphlowrank.cli.preparing import Preparation, log_counts, most_variable, prepare, size_factors, variances
+from graphlowrank.cli.telling import as_text, in_sizes
+from graphlowrank.estimators.clustering import OPTIONS
+from graphlowrank.graphs import knn_graph
+from graphlowrank.tables import Table
+from helpers import interruptible
+
+HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
+PLACE = "choose another place for the output"
+INPUT = "check the name of the input, and that it may be read"
+FILL = "fill them in, or leave out these rows or columns: values cannot be missing yet"
+SLOW = """
+import signal, sys, time
+from graphlowrank.cli import app, cluster
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
+write = cluster.write
+def wait(path, found):
+    write(path, found)
+    print("written", file=sys.stderr, flush=True)
+    time.sleep(60)
+cluster.write = wait
+app()
+"""
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, blobs):
+    monkeypatch.chdir(tmp_path)
+    X, _ = blobs
+    names = [f"wine {row}, old" for row in range(len(X))]
+    pd.DataFrame(X, index=names, columns=[f"f{i}" for i in range(X.shape[1])]).to_csv("in.csv")
+    return tmp_path
+
+
+def make_counts(seed=0):
+    """Counts of 90 cells of three kinds, of unequal depth, and 40 genes of which the first 15 differ."""
+    rng = np.random.default_rng(seed)
+    rates = np.ones((3, 40))
+    for kind in range(3):
+        rates[kind, 5 * kind : 5 * kind + 5] = 12
+    kinds = np.repeat(np.arange(3), 30)
+    return rng.poisson(rates[kinds] * rng.uniform(1, 5, (90, 1))), kinds
+
+
+def run(words):
+    return CliRunner().invoke(app, ["cluster", *words.split()], env={"COLUMNS": "160", "TERM": "dumb"})
+
+
+def done(words):
+    result = run(words)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def tree(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def failure(result):
+    assert (result.exit_code, result.stdout) == (1, ""), result.output
+    *_, cause, remedy = result.stderr.splitlines()
+    return cause.removeprefix("error: "), remedy
+
+
+def read(name):
+    """Names, labels and confidence of a file."""
+    if name.endswith(".npy"):
+        return None, np.load(name), None
+    if name.endswith(".npz"):
+        with np.load(name) as file:
+            return file["sample_names"].tolist(), file["labels"], file["confidence"]
+    if name.endswith(".json"):
+        table = pd.DataFrame(json.loads(Path(name).read_text(encoding="utf-8")))
+    elif name.endswith(".h5ad"):
+        obs = pytest.importorskip("anndata").read_h5ad(name).obs
+        return list(obs.index), obs["label"].astype(str).astype(int).to_numpy(), obs["label_confidence"].to_numpy()
+    else:
+        table = pd.read_parquet(name) if name.endswith("parquet") else pd.read_csv(name, sep=None, engine="python")
+    return table["sample"].tolist(), table["label"].to_numpy(), table["confidence"].to_numpy()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet", "out.json", "out.npz", "out.npy", "out.h5ad"])
+def test_labels_are_those_of_the_library_with_the_names_of_the_file(here, blobs, name):
+    result = done(f"in.csv -k 3 -o new/{name} --threads 1")
+    wanted = CompressiveClustering(3, random_state=0, n_jobs=1).fit(blobs[0])
+    names, labels, confidence = read(f"new/{name}")
+    assert_array_equal(labels, wanted.labels_)
+    if name != "out.npy":
+        assert names == [f"wine {row}, old" for row in range(120)]
+        assert_allclose(confidence, wanted.confidence_, atol=1e-4)
+    assert tree(here) == ["in.csv", "new", f"new/{name}"]
+    first, second, empty, *table = result.stdout.splitlines()
+    assert first == "120 samples x 10 features of in.csv."
+    assert second == f"3 clusters of 40, 40 and 40 samples; mean confidence {wanted.confidence_.mean():.2f}."
+    assert empty == ""
+    assert table[0].split() == ["n_clusters", "3", "as", "asked"]
+    assert result.stderr.splitlines()[-1] == f"wrote new/{name}"
+
+
+def test_without_a_number_and_without_names_both_are_found(here, blobs):
+    np.save("in.npy", blobs[0])
+    result = done("in.npy -o out.csv")
+    names, labels, _ = read("out.csv")
+    assert names == list(range(120))
+    assert len(np.unique(labels)) == 3
+    assert "3 clusters" in result.stdout
+
+
+def test_one_seed_gives_the_same_bytes_whatever_the_threads(here):
+    contents = []
+    for threads in (1, 2):
+        done(f"in.csv -k 4 --seed 7 --draws 2 --threads {threads} -o out.csv")
+        contents.append((here / "out.csv").read_bytes())
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_link_is_followed_and_names_the_kind(here, blobs):
+    (here / "out.npy").symlink_to("labels.bin")
+    done("in.csv -k 3 -o out.npy")
+    assert (here / "out.npy").is_symlink()
+    assert_array_equal(np.load("labels.bin"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
+
+
+def test_options_reach_the_model(here, monkeypatch):
+    seen = Mock(side_effect=ValueError("enough"))
+    monkeypatch.setattr(command, "CompressiveClustering", seen)
+    run("in.csv -o out.csv")
+    assert seen.call_args.kwargs == {
+        "n_clusters": "auto", "scaling": "auto", "n_draws": 1, "random_state": 0, "n_jobs": None
+    }  # fmt: skip
+    run("in.csv -o out.csv -k 4 --scaling samples --draws 3 --neighbors 7 --seed 5 --threads 2 --gamma-samples 2 "
+        "--gamma-features 0.5")  # fmt: skip
+    assert seen.call_args.kwargs == {
+        "n_clusters": 4, "scaling": "samples", "n_draws": 3, "random_state": 5, "n_jobs": 2, "n_neighbors": 7,
+        "gamma_samples": 2.0, "gamma_features": 0.5,
+    }  # fmt: skip
+    assert {kind.value for kind in ScaledBy} == set(OPTIONS["scaling"])
+
+
+def test_arrays_are_chosen_and_turned(here, blobs):
+    np.savez("in.npz", first=np.ones((3, 3)), second=blobs[0].T)
+    done("in.npz --key second --transpose -k 3 -o out.npy")
+    assert_array_equal(np.load("out.npy"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
+    pd.DataFrame(blobs[0]).to_csv("plain.csv", header=False, index=False)
+    assert "119 samples x 10 features" in done("plain.csv --header -k 3 -o out.npy").stdout
+    assert "120 samples x 9 features" in done("plain.csv --index -k 3 -o out.npy").stdout
+
+
+def test_json_is_all_of_stdout(here):
+    result = done("in.csv -k 3 -o out.csv -r r.html --json")
+    found = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (found["samples"], found["features"], found["clusters"], found["sizes"]) == (120, 10, 3, [40, 40, 40])
+    assert found["written"] == {"output": "out.csv", "report": "r.html"}
+    assert {choice["name"] for choice in found["fit"]["choices"]} >= {"n_clusters", "scaling", "gamma_samples"}
+    assert found["fit"]["seconds"]["reading"] > 0
+    assert found["warnings"] == []
+
+
+def test_json_has_no_numbers_that_are_none():
+    record = {"words": "x", "a": float("nan"), "b": [1, {"c": float("inf")}], "d": (2.5,)}
+    assert json.loads(as_text(record)) == {"a": None, "b": [1, {"c": None}], "d": [2.5]}
+
+
+def test_many_sizes_are_told_by_the_extremes():
+    assert in_sizes([5]) == "5 samples"
+    assert in_sizes(range(1, 20)) == "19 to 1 samples"
+
+
+def test_clusters_without_a_sample_are_said(here, monkeypatch):
+    class Model(CompressiveClustering):
+        def fit(self, X, y=None):
+            super().fit(X)
+            self.labels_ = np.where(self.labels_ == 1, 0, self.labels_)
+            return self
+
+    monkeypatch.setattr(command, "CompressiveClustering", Model)
+    assert "2 clusters of 80 and 40 samples (1 of 3 got no sample);" in done("in.csv -k 3 -o out.csv -r r.html").stdout
+
+
+# --- AnnData ---
+
+
+def make_h5ad(path, X, graph=None):
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame({"age": np.arange(X.shape[0])}, index=[f"cell{i}" for i in range(X.shape[0])])
+    data = anndata.AnnData(X.astype(np.float32), obs=obs)
+    if graph is not None:
+        data.obsp["connectivities"] = sp.csr_matrix(graph)
+    data.write_h5ad(path)
+    return anndata
+
+
+def test_anndata_gets_its_labels_in_place(here, blobs):
+    anndata = make_h5ad("in.h5ad", blobs[0])
+    for _ in range(2):  # again: the older labels are replaced
+        done("in.h5ad -k 3 -o in.h5ad --column kind")
+    found = anndata.read_h5ad("in.h5ad")
+    assert list(found.obs.columns) == ["age", "kind", "kind_confidence"]
+    assert_array_equal(found.obs["age"], np.arange(120))
+    assert_array_equal(found.X, blobs[0].astype(np.float32))
+    labels = found.obs["kind"].astype(str).astype(int).to_numpy()
+    assert_array_equal(labels, CompressiveClustering(3, random_state=0).fit(blobs[0].astype(np.float32)).labels_)
+    assert found.obsm["X_kind"].shape == (120, 5)
+    assert tree(here) == ["in.csv", "in.h5ad"]
+
+
+def test_a_graph_of_the_file_is_used(here, blobs):
+    X, kinds = blobs
+    rng = np.random.default_rng(0)
+    graph = knn_graph(X, 10).weights  # of the data; the values themselves say nothing
+    make_h5ad("in.h5ad", rng.standard_normal(X.shape), graph)
+    found = json.loads(done("in.h5ad -k 3 --graph connectivities -o out.npy --json").stdout)
+    assert found["fit"]["graphs"][0]["n_edges"] == graph.nnz // 2
+    labels = np.load("out.npy")
+    assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
+    make_h5ad("far.h5ad", X, np.triu(graph.toarray()))
+    cause, remedy = failure(run("far.h5ad --graph connectivities -o out.npy"))
+    assert cause == "the graph 'connectivities' of far.h5ad is not symmetric."
+    assert remedy == "choose one of weights, such as connectivities: distances are no weights"
+    cause, _ = failure(run("in.h5ad --graph none -o out.npy"))
+    assert cause == "in.h5ad holds no graph 'none'; it holds connectivities."
+
+
+# --- counts ---
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
+    counts, _ = make_counts()
+    monkeypatch.setattr(preparing, "BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
+    values = sp.csr_array(counts) if sparse else counts
+    names = tuple(f"g{i}" for i in range(40))
+    found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
+    totals = counts.sum(axis=1)
+    whole = np.log1p(counts * np.median(totals) / totals[:, None])
+    kept = np.sort(np.argsort(-whole.var(axis=0))[:12])
+    assert_allclose(found.X, whole[:, kept])
+    assert found.feature_names == tuple(names[i] for i in kept)
+    assert set(kept) <= set(range(15))  # those that differ between kinds
+    assert_allclose(variances(preparing.made(values, None)), counts.var(axis=0))
+
+
+def test_counts_stay_as_they_came():
+    counts, _ = make_counts()
+    values = sp.csr_array(counts.astype(np.float32))
+    before = values.toarray()
+    prepare(Table(values), Preparation(normalize_counts=True), Path("x"))
+    assert_array_equal(values.toarray(), before)
+    assert_array_equal(log_counts(values).toarray(), np.log1p(before))
+    assert_allclose(log_counts(values, np.full(90, 2.0)).toarray(), np.log1p(before / 2), rtol=1e-6)
+    assert_array_equal(values.toarray(), before)
+    assert log_counts(values).dtype == np.float32
+
+
+def test_cells_without_a_count_do_no_harm():
+    counts = np.array([[0, 0], [2, 2], [0, 0]])
+    assert_array_equal(size_factors(counts), [1, 1, 1])
+    assert_array_equal(size_factors(np.zeros((2, 2))), [1, 1])
+    assert_array_equal(most_variable([counts], 1), [0])
+
+
+def test_cells_are_told_apart_by_normalised_counts(here):
+    counts, kinds = make_counts()
+    sp.save_npz("in.npz", sp.csr_matrix(counts))
+    result = done("in.npz -k 3 --normalize-counts --top-features 15 -o out.npy")
+    labels = np.load("out.npy")
+    assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
+    assert result.stdout.splitlines()[:3] == [
+        "90 samples x 15 features of in.npz.",
+        "Prepared: every sample to the same total, then log(1 + x).",
+        "Prepared: 15 of 40 features, those of the highest variance.",
+    ]
+
+
+def test_what_does_not_fit_into_memory_is_refused_and_fewer_features_are_not(here, monkeypatch):
+    sp.save_npz("in.npz", sp.csr_matrix(make_counts()[0].astype(float)))
+    monkeypatch.setattr(preparing, "allowed_bytes", lambda: 2 * 90 * 20 * 8)
+    assert failure(run("in.npz -k 3 -o out.npy")) == (
+        "in.npz needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", preparing.FEWER
+    )  # fmt: skip
+    assert failure(run("in.npz -k 3 -o out.npy --top-features 21"))[1] == preparing.FEWER
+    done("in.npz -k 3 -o out.npy --top-features 20")
+
+
+# --- refusals ---
+
+
+def test_missing_values_are_counted_and_the_first_is_named(here, blobs):
+    X = blobs[0].copy()
+    X[3, 4] = X[50, 2] = np.nan
+    pd.DataFrame(X, index=[f"s{i}" for i in range(120)], columns=list("abcdefghij")).to_csv("gaps.csv")
+    assert failure(run("gaps.csv -o out.csv")) == (
+        "gaps.csv has 2 values that are missing or infinite, the first in row 4 ('s3'), column 5 ('e').", FILL
+    )  # fmt: skip
+    sparse = sp.csr_array(([1.0, np.inf, 2.0], ([0, 2, 2], [1, 0, 3])), shape=(4, 5))
+    sp.save_npz("gaps.npz", sparse)
+    assert failure(run("gaps.npz -o out.csv"))[0].endswith(
+        "has 1 value that is missing or infinite, the first in row 3, column 1."
+    )
+    assert tree(here) == ["gaps.csv", "gaps.npz", "in.csv"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [("in.csv", "--output"), ("in.csv -o out.csv -k 0", "'0' is neither"), ("in.csv -o out.csv -k many", "'many' is"),
+     ("in.csv -o out.csv --scaling some", "features"), ("in.csv -o out.csv --draws 0", "--draws"),
+     ("in.csv -o .", "--output"), ("in.csv -o out.csv --top-features 0", "--top-features"), ("-o out.csv", "FILE")],
+)  # fmt: skip
+def test_wrong_usage_exits_with_2(here, given, text):
+    result = run(given)
+    assert (result.exit_code, result.stdout, tree(here), text in result.stderr) == (2, "", ["in.csv"], True)
+
+
+@pytest.mark.parametrize(
+    ("given", "cause", "remedy"),
+    [
+        ("none.csv -o new/out.csv", "there is no file or folder none.csv.", INPUT),
+        ("none -o new/out.csv", "there is no file or folder none.", INPUT),
+        ("text.csv -o new/out.csv", "text.csv ", HELP),
+        ("in.csv -o out.xyz", "out.xyz is not of a known kind: .csv, .tsv,", HELP),
+        ("in.csv -o ./in.csv", "--output is the input itself", HELP),
+        ("in.csv -o out.csv -r ./out.csv", "--output and --report are the same place", HELP),
+        ("in.csv -o text.csv/out.csv", "cannot write text.csv/out.csv: ", PLACE),
+        ("in.csv -o out.csv --key X", "in.csv takes no key", HELP),
+        ("in.csv -o out.csv --column confidence", "--column cannot be 'confidence'", HELP),
+        ("in.csv -o out.csv --normalize-counts", "in.csv has negative values, the least is -", "leave out --norma"),
+        ("in.csv -o out.csv --log1p", "in.csv has values down to -", "leave out --log1p"),
+    ],
+)
+def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
+    monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
+    (here / "text.csv").write_text("a,b\nc,d\n")
+    before = tree(here)
+    said, advice = failure(run(given))
+    assert (said[: len(cause)], advice[: len(remedy)], tree(here)) == (cause, remedy, before)
+
+
+def test_more_clusters_than_samples(here):
+    cause, remedy = failure(run("in.csv -o out.csv -k 500"))
+    assert cause == "n_clusters=500 is more than the 120 samples."
+    assert (remedy, tree(here)) == (HELP, ["in.csv"])
+
+
+@pytest.mark.parametrize(
+    ("package", "given", "cause", "install"),
+    [("h5py", "-o out.h5ad", "Writing .h5ad files needs h5py", "graphlowrank[io]"),
+     ("pyarrow", "-o out.parquet", "Writing parquet files needs pyarrow", "graphlowrank[io]"),
+     ("jinja2", "-o out.csv -r r.html", "the report needs jinja2", "graphlowrank[plots]")],
+)  # fmt: skip
+def test_a_missing_package_says_what_to_install(here, monkeypatch, package, given, cause, install):
+    monkeypatch.setitem(sys.modules, package, None)
+    said, remedy = failure(run(f"in.csv {given}"))
+    assert said.startswith(cause)
+    assert (remedy, tree(here)) == (f"pip install {install}", ["in.csv"])
+
+
+def test_debug_shows_the_failure_itself(here):
+    assert isinstance(run("none.csv -o out.csv --debug").exception, FileNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("home", "step", "error", "said"),
+    [
+        (command, "write", OSError(28, "no space"), "error: no space"),
+        (command, "write", KeyboardInterrupt(), "interrupted; no half-written file is left"),
+        (command.FitPage, "to_html", ValueError("no"), "error: no"),
+        (outputs, "_to_disk", OSError(28, "no space"), "error: no space"),
+        (label_files.Path, "write_text", OSError(28, "no space"), "error: no space"),
+    ],
+)
+def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, error, said):
+    for name in ("out.csv", "r.html"):
+        (here / name).write_text("older")
+    monkeypatch.setattr(home, step, Mock(side_effect=error))
+    result = run("in.csv -k 3 -o out.csv -r r.html")
+    assert result.exit_code == (1 if said.startswith("error") else 130)
+    assert (result.stdout, said in result.stderr.splitlines()) == ("", True)
+    assert tree(here) == ["in.csv", "out.csv", "r.html"]
+    assert {(here / name).read_text() for name in ("out.csv", "r.html")} == {"older"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_a_signal_in_the_middle_leaves_nothing(here, sent):
+    words = ["cluster", "in.csv", "-k", "3", "-o", "out.csv", "-r", "r.html"]
+    with interruptible([sys.executable, "-c", SLOW, *words]) as process:
+        while process.stderr.readline() not in ("written\n", ""):
+            pass
+        assert len(tree(here)) == 4  # the labels are there, under another name
+        process.send_signal(getattr(signal, sent))
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted; no half-written file is left\n")
+    assert tree(here) == ["in.csv"]
+
+
+# --- help ---
+
+
+def test_help_shows_examples_and_every_option():
+    shown = run("--help").stdout
+    options = typer.main.get_command(app).commands["cluster"].params
+    assert all(name in shown for option in options for name in option.opts if name.startswith("-"))
+    assert "graphlowrank cluster wine.csv -k 3 -o labels.csv" in shown
+
+
+@pytest.mark.skipif(os.name == "nt", reason="bash")
+def test_completion_is_offered_and_can_be_installed(tmp_path):
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "160"}).stdout
+    program = [sys.executable, "-m", "graphlowrank"]
+    around = {**os.environ, "HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    subprocess.run([*program, "--install-completion", "bash"], env=around, check=True, capture_output=True)
+    script = (tmp_path / ".bash_completions" / "graphlowrank.sh").read_text()
+    assert "_GRAPHLOWRANK_COMPLETE=complete_bash" in script
+    asked = {
+        **around, "_GRAPHLOWRANK_COMPLETE": "complete_bash", "COMP_WORDS": "graphlowrank cluster --norm",
+        "COMP_CWORD": "2",
+    }  # fmt: skip
+    done = subprocess.run(program, env=asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["--normalize-counts"]
+
+
+# --- coordinates ---
+
+
+def test_the_plane_holds_the_centres(blobs):
+    X, kinds = blobs
+    scores, values = coordinates(X, 3)
+    assert_allclose(values, np.linalg.svd(X - X.mean(axis=0), compute_uv=False), rtol=1e-6)
+    places = plane_of(scores, kinds)
+    centres = np.stack([places[kinds == kind].mean(axis=0) for kind in range(3)])
+    apart = np.stack([scores[kinds == kind].mean(axis=0) for kind in range(3)])
+    for one, other in ((0, 1), (0, 2), (1, 2)):  # three centres lie in a plane: nothing of their distances is lost
+        wanted = np.linalg.norm(apart[one] - apart[other])
+        assert np.linalg.norm(centres[one] - centres[other]) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2])
+@pytest.mark.parametrize("n_features", [1, 2, 6])
+def test_few_clusters_and_few_features_have_a_plane_too(n_clusters, n_features):
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((20, n_features)), np.arange(20) % n_clusters
+    places = plane_of(coordinates(X, n_clusters)[0], labels)
+    assert places.shape == (20, 2)
+    assert (np.ptp(places, axis=0) > 0).sum() == min(2, n_features)

@@ -1,0 +1,284 @@
+"""The page of a fit from the command line: what it holds, and that it stands in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from base64 import b64decode
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from graphlowrank.choices import Choice, FitReport, GraphHealth
+from graphlowrank.report import fit_drawing as drawing
+from graphlowrank.report.fit_page import FitPage, Found, Recovered
+
+EVIL = "</title><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\"'{{ 7 * 7 }}.csv"
+NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chrome", "google-chrome"))), None)
+LIGHT, DARK = (255, 255, 255), (20, 23, 27)
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self.quiet = [], [], False
+        self.feed(text)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.quiet = tag == "style"
+
+    def handle_endtag(self, tag):
+        self.quiet = False
+
+    def handle_data(self, data):
+        self.words += [] if self.quiet else [data]
+
+    def all(self, tag, kind=None):
+        return [given for name, given in self.tags if name == tag and kind in (None, given.get("class"))]
+
+
+def make_fit(**changed):
+    graphs = (GraphHealth("samples", 104186, 1037570, 1, 104186, 2.0), GraphHealth("features", 8, 12, 3, 1, 40.0))
+    choices = (Choice("n_clusters", 3, "as asked"), Choice("gamma_samples", 0.123456, "least conductance"))
+    given = {"model": "M", "data": "90 x 8", "choices": choices, "graphs": graphs, "n_iter": 7, "converged": True,
+             "seconds": {"reading": 1.0, "solving": 3.0}}  # fmt: skip
+    return FitReport(**{**given, **changed})
+
+
+def make_found(n=90, k=3):
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % k
+    return Found(
+        labels, rng.uniform(0.5, 1, n), 3 * np.c_[labels, labels % 2] + rng.standard_normal((n, 2)), "A plane."
+    )
+
+
+def make_recovered(picture=None, n_features=8):
+    rng = np.random.default_rng(0)
+    given = rng.random((4, n_features))
+    return Recovered(list("abcd"), given, 0.8 * given, picture, np.arange(40), -1.0, 1.0, 20)
+
+
+def make_page(**changed):
+    given = {
+        "over": "Clusters of a table", "title": "wine.csv", "summary": ("Done.", "Well."), "facts": [("samples", "90")],
+        "warnings": (), "fit": make_fit(), "spectra": {"input": 0.5 ** np.arange(9.0)}, "rank": None,
+        "command": "graphlowrank cluster wine.csv", "versions": {"numpy": "2.0"}, "clusters": make_found(),
+    }  # fmt: skip
+    return FitPage(**{**given, **changed})
+
+
+RECOVERED = {"clusters": None, "recovery": make_recovered(), "rank": 2}
+PICTURED = {**RECOVERED, "recovery": make_recovered((2, 4))}
+
+
+def sections(page):
+    return [given["id"] for given in page.all("section")]
+
+
+@pytest.mark.parametrize(
+    ("changed", "wanted"),
+    [({}, ["clusters", "confidence"]), (RECOVERED, ["samples", "residual"]), (PICTURED, ["samples", "residual"])],
+)
+def test_every_section_is_there(changed, wanted):
+    page = Page(make_page(**changed).to_html())
+    assert sections(page) == [*wanted, "singular-values", "choices", "graphs", "stages", "repeat"]
+    for text in ("Done. Well.", "n_clusters 3 as asked", "gamma_samples 0.1235 least conductance", "total 4.00 s",
+                 "7 iterations, converged.", "The graph of samples is in one piece and has no hubs.",
+                 "The graph of features falls into 3 pieces, between which nothing is shared; it has hubs",
+                 "graphlowrank cluster wine.csv"):  # fmt: skip
+        assert text in page.text
+
+
+@pytest.mark.parametrize("changed", [{}, RECOVERED, PICTURED])
+def test_nothing_is_fetched(changed):
+    text = make_page(**changed).to_html()
+    page = Page(text)
+    addresses = [given[name] for _, given in page.tags for name in ("src", "href", "srcset", "action") if name in given]
+    assert all(address.startswith("data:") for address in addresses)
+    assert not re.search(r"https?:|url\(|@import|<script", text)
+    (policy,) = [given["content"] for given in page.all("meta") if given.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+
+
+def test_names_cannot_write_html():
+    fit = make_fit(choices=(Choice(EVIL, EVIL, EVIL),), seconds={EVIL: 1.0})
+    given = {"title": EVIL, "over": EVIL, "summary": (EVIL,), "facts": [(EVIL, EVIL)], "warnings": (EVIL,),
+             "command": EVIL, "versions": {EVIL: EVIL}, "spectra": {EVIL: np.ones(3)}}  # fmt: skip
+    for more in ({}, {**RECOVERED, "recovery": replace(make_recovered(), names=[EVIL] * 4)}):
+        page = Page(make_page(**{**given, **more}, fit=fit).to_html())
+        plain = Page(make_page(**{"warnings": ("x",), **more}).to_html())
+        assert page.all("script") == []
+        assert len(page.all("img")) == len(plain.all("img"))
+        assert page.text.count(EVIL) >= 14
+
+
+def test_a_name_that_is_no_text_can_be_written():
+    assert "caf?.csv" in make_page(title="caf\udce9.csv").to_html()
+
+
+def test_pictures_are_those_of_the_samples():
+    found = make_recovered((2, 4))
+    images = Page(make_page(**PICTURED).to_html()).all("img")
+    assert len(images) == 12
+    low, high = found.given.min(), found.given.max()
+    for sample in range(4):
+        for image, values in zip(images[3 * sample :], (found.given[sample], found.recovered[sample]), strict=False):
+            pixels = np.asarray(Image.open(BytesIO(b64decode(image["src"].split(",")[1]))))
+            wanted = 255 * np.clip((values - low) / (high - low), 0, 1).reshape(2, 4)
+            np.testing.assert_allclose(pixels, wanted, atol=0.51)
+        residual = np.asarray(Image.open(BytesIO(b64decode(images[3 * sample + 2]["src"].split(",")[1]))))
+        np.testing.assert_array_equal(residual > 127, (found.given[sample] > found.recovered[sample]).reshape(2, 4))
+
+
+# --- drawings ---
+
+
+def drawn(path):
+    return np.array([[float(x), float(y)] for x, y in re.findall(r"M([\d.]+) ([\d.]+)h0", path)])
+
+
+def test_the_scatter_draws_every_sample_of_its_cluster():
+    found = make_found()
+    box = drawing.scatter(found.layout, found.labels)
+    assert [len(drawn(group["path"])) for group in box["groups"]] == [30, 30, 30]
+    assert len({group["colour"] for group in box["groups"]}) == 3
+    places = np.concatenate([drawn(group["path"]) for group in box["groups"]])
+    assert places.min() >= 14
+    assert np.all(places.max(axis=0) <= (626, 466))
+    order = np.argsort(found.labels, kind="stable")
+    for axis, sign in ((0, 1), (1, -1)):  # right is more, up is more
+        assert np.corrcoef(places[:, axis], found.layout[order, axis])[0, 1] * sign > 0.99
+
+
+def test_the_scatter_of_many_is_thinned_and_says_so():
+    found = make_found(n=12_000, k=30)
+    box = drawing.scatter(found.layout, found.labels)
+    assert sum(group["path"].count("M") for group in box["groups"]) == box["n_shown"] == 5000
+    assert all(group["at"] is None for group in box["groups"])  # 30 numbers would hide the points
+    assert len({group["colour"] for group in box["groups"]}) == 30
+    text = make_page(clusters=found).to_html()
+    assert "5000 of 12000 samples." in Page(text).text
+    assert len(text) < 250_000
+
+
+def test_an_empty_cluster_and_a_single_place_do_no_harm():
+    labels = np.array([0, 0, 2, 2])
+    box = drawing.scatter(np.zeros((4, 2)), labels)
+    assert [group["path"].count("M") for group in box["groups"]] == [2, 0, 2]
+    rows = drawing.sizes(labels, np.ones(4))["rows"]
+    assert [(row["label"], row["n"], row["confidence"]) for row in rows] == [
+        (0, 2, "1.00"),
+        (2, 2, "1.00"),
+        (1, 0, "–"),
+    ]
+
+
+def test_bars_are_as_long_as_the_clusters():
+    labels = np.repeat([0, 1, 2], [10, 40, 20])
+    rows = drawing.sizes(labels, np.full(70, 0.75))["rows"]
+    assert [(row["label"], row["width"]) for row in rows] == [(1, 100.0), (2, 50.0), (0, 25.0)]
+    many = drawing.sizes(np.repeat(np.arange(50), np.arange(50, 0, -1)), np.ones(1275))
+    assert (len(many["rows"]), many["n_more"], many["in_more"]) == (40, 10, 55)
+
+
+def test_histograms_are_as_high_as_their_counts():
+    values = np.r_[np.full(10, 0.05), np.full(40, 0.95), 7.0]
+    box = drawing.histogram(values, 0.0, 1.0)
+    heights = [float(tall) for tall in re.findall(r"v-([\d.]+)h", box["path"])]
+    assert heights == pytest.approx([138 / 4, 138])
+    assert (box["outside"], [text for _, text in box["ticks"]]) == ("2.0 %", ["0", "0.25", "0.5", "0.75", "1"])
+
+
+def test_singular_values_share_one_scale():
+    box = drawing.spectrum({"input": np.array([8.0, 4, 2, 1]), "recovered": np.array([4.0, 2])}, rank=2)
+    one, other = (np.array(points) for _, points in box["series"])
+    np.testing.assert_allclose(np.diff(one[:, 1]), np.diff(one[:, 1])[0], atol=0.11)  # halves: equal steps of a log
+    np.testing.assert_allclose(other[:, 1], one[1:3, 1], atol=0.11)
+    assert one[1, 0] < box["cut"] < one[2, 0]
+    assert drawing.spectrum({"input": np.zeros(3)}, None) is None
+    assert "singular-values" not in sections(Page(make_page(spectra={}).to_html()))
+
+
+def test_lines_go_through_the_values():
+    given, recovered = np.array([0.0, 1, 2, 3]), np.array([3.0, 2, 1, 0])
+    box = drawing.lines(given, recovered)
+    np.testing.assert_allclose(drawn(box["given"])[:, 1], 102 - 94 * given / 3, atol=0.06)
+    line = np.array([pair.split() for pair in box["recovered"][1:].split("L")], dtype=float)
+    np.testing.assert_allclose(line[:, 1], 102 - 94 * recovered / 3, atol=0.06)
+    assert drawing.lines(np.zeros(1000), np.zeros(1000))["given"].count("M") == 240
+
+
+def test_numbers_that_are_none_do_no_harm():
+    fit = make_fit(graphs=(GraphHealth("samples", 3, 0, 3, 1, np.inf),), n_iter=0, seconds={})
+    page = Page(make_page(fit=fit, spectra={"input": np.array([1.0, np.nan, 0.0])}).to_html())
+    assert not NOT_FINITE.search(page.text)
+    assert "Closed form" in page.text
+
+
+def test_importing_loads_neither_jinja_nor_pillow():
+    code = "import sys, graphlowrank.report.fit_page; print({'jinja2', 'PIL', 'matplotlib'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+# --- in a browser ---
+
+LISTEN = """<script>
+window.wrong = [];
+addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
+addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
+addEventListener("load", () => {
+  const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
+  const late = [...document.querySelectorAll("section *, header *")].filter(
+    part => !part.closest("pre, svg") && part.getBoundingClientRect().right > edge);
+  parent.postMessage(JSON.stringify({
+    wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,
+    wide: document.documentElement.scrollWidth, late: late.map(part => part.outerHTML.slice(0, 80)),
+    images: [...document.images].every(image => image.complete && image.naturalWidth > 0),
+    paths: [...document.querySelectorAll("svg path, circle")].filter(part => part.getBBox().width > 0).length,
+  }), "*");
+});
+</script>"""
+# A window of a browser has a least width, which is more than that of a phone; a frame has none.
+AROUND = """<!doctype html><body><script>
+addEventListener("message", event => { document.body.dataset.seen = event.data; });
+</script><iframe src="page.html" style="border: 0; width: WIDTHpx; height: 900px"></iframe></body>"""
+
+
+def seen_in_browser(page, folder, width, *, dark):
+    text = page.to_html().replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
+    (folder / "page.html").write_text(text.replace("<head>", "<head>" + LISTEN, 1), encoding="utf-8")
+    path = folder / "around.html"
+    path.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
+        "--no-first-run", "--hide-scrollbars", "--window-size=1300,900", "--virtual-time-budget=2000",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", path.as_uri(),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
+    (body,) = Page(done.stdout).all("body")
+    return json.loads(body["data-seen"])
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium, chrome or google-chrome on the path")
+@pytest.mark.parametrize(
+    ("changed", "width", "dark"), [({}, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
+)
+def test_the_page_stands_in_a_browser(tmp_path, changed, width, dark):
+    seen = seen_in_browser(make_page(title=EVIL, **changed), tmp_path, width, dark=dark)
+    assert (seen["wrong"], seen["hacked"], seen["images"]) == ([], None, True)
+    assert seen["wide"] <= seen["width"] == width  # nothing to scroll sideways
+    assert seen["late"] == []
+    assert seen["paper"] == f"rgb{DARK if dark else LIGHT}"
+    assert seen["paths"] > 5

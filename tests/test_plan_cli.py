@@ -1,0 +1,58 @@
+"""The command ``graphlowrank plan``."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from graphlowrank.cli import app
+
+
+@pytest.fixture
+def digits(tmp_path):
+    path = tmp_path / "digits.npy"
+    np.save(path, load_digits().data[:300].astype(np.float32))
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["plan", *map(str, arguments)])
+
+
+def test_it_prints_a_table(digits):
+    found = run(digits, "-k", 5)
+    assert found.exit_code == 0, found.output
+    assert "cluster 300 samples x 64 features" in found.stdout
+    assert "in all" in found.stdout
+    assert "will not pay" in found.stdout
+
+
+def test_json_of_some_features(digits):
+    found = run(digits, "-k", 5, "--recover", "--top-features", 20, "--json")
+    record = json.loads(found.stdout)
+    assert (record["task"], record["n_features"]) == ("recover", 20)
+    assert record["seconds"] > 0
+    assert record["gigabytes"] > 0
+
+
+def test_missing_values_and_sparse_matrices_can_be_planned(tmp_path):
+    X = load_digits().data[:200]
+    X[3, 5] = np.nan
+    X[:, 9] = np.nan
+    np.save(tmp_path / "gaps.npy", X)
+    assert run(tmp_path / "gaps.npy", "-k", 3).exit_code == 0
+    sp.save_npz(tmp_path / "sparse.npz", sp.csr_array(load_digits().data[:200]))
+    assert run(tmp_path / "sparse.npz", "-k", 3).exit_code == 0
+
+
+@pytest.mark.parametrize("rows", [0, 5])
+def test_too_few_samples_are_one_sentence(tmp_path, rows):
+    np.save(tmp_path / "few.npy", np.ones((rows, 3)))
+    found = run(tmp_path / "few.npy")
+    assert found.exit_code == 1
+    assert len(found.stderr.strip().splitlines()[-2:]) == 2
+    assert run(tmp_path / "none.npy").exit_code == 1
+    assert run(tmp_path / "few.npy", "-k", 0).exit_code == 2

@@ -1,0 +1,288 @@
+"""The command ``graphlowrank recover``, as its users meet it."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from numpy.testing import assert_allclose, assert_array_equal
+from PIL import Image
+from typer.testing import CliRunner
+
+from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
+from graphlowrank.cli import app, outputs
+from graphlowrank.cli import recover as command
+from graphlowrank.tables import read, write_matrix
+from helpers import interruptible
+
+HELP = "see graphlowrank recover --help, or run it again with --debug to see where it failed"
+PLACE = "choose another place for the output"
+SLOW = """
+import sys, time
+from graphlowrank.cli import app, recover
+write = recover.write_matrix
+def wait(path, *rest):
+    write(path, *rest)
+    if "errors" in path.name:
+        print("written", file=sys.stderr, flush=True)
+        time.sleep(60)
+recover.write_matrix = wait
+app()
+"""
+NAMES = [f"day {row}" for row in range(60)], [f"s{column}" for column in range(12)]
+
+
+def make_matrix(seed=0):
+    """Rank two, smooth from row to row, with one entry in twenty grossly wrong."""
+    rng = np.random.default_rng(seed)
+    times = np.linspace(0, 3, 60)[:, None]
+    clean = np.hstack([np.sin(times), np.cos(times)]) @ rng.standard_normal((2, 12)) + 4
+    return clean, np.where(rng.random(clean.shape) < 0.05, 9.0, clean)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(make_matrix()[1], *NAMES).to_csv("in.csv")
+    return tmp_path
+
+
+def run(words):
+    return CliRunner().invoke(app, ["recover", *words.split()], env={"COLUMNS": "160", "TERM": "dumb"})
+
+
+def done(words):
+    result = run(words)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def tree(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def failure(result):
+    assert (result.exit_code, result.stdout) == (1, ""), result.output
+    *_, cause, remedy = result.stderr.splitlines()
+    return cause.removeprefix("error: "), remedy
+
+
+def test_the_matrix_is_that_of_the_library_and_closer_to_the_truth(here):
+    clean, X = make_matrix()
+    result = done("in.csv --rank 2 -o new/out.csv -s new/errors.csv --threads 1")
+    wanted = CompressivePCA(2, random_state=0, n_jobs=1).fit(X).low_rank_.to_array()
+    found, errors = read("new/out.csv"), read("new/errors.csv")
+    assert_allclose(found.values, wanted, rtol=1e-9)
+    assert_allclose(found.values + errors.values, X)
+    assert np.linalg.norm(found.values - clean) < 0.6 * np.linalg.norm(X - clean)
+    for table in (found, errors):
+        assert (list(table.sample_names), list(table.feature_names)) == NAMES
+    share = np.linalg.norm(X - wanted) / np.linalg.norm(X - CompressivePCA(2, random_state=0).fit(X).offset_)
+    assert result.stdout.splitlines()[:2] == [
+        "60 samples x 12 features of in.csv.",
+        f"Recovered a matrix of rank 2; the residual is {share:.3f} of the data, centred.",
+    ]
+    assert result.stderr.splitlines()[-1] == "wrote new/out.csv, new/errors.csv"
+    assert tree(here) == ["in.csv", "new", "new/errors.csv", "new/out.csv"]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "parquet", "npy", "npz", "mat", "h5", "h5ad", "zarr"])
+def test_names_survive_in_every_format_that_has_them(here, kind):
+    for _ in range(2):  # again: the older one is replaced
+        done(f"in.csv --rank 2 -o out.{kind}")
+    found = read(f"out.{kind}")
+    assert_allclose(found.values, CompressivePCA(2, random_state=0).fit(make_matrix()[1]).low_rank_.to_array())
+    if kind != "npy":
+        assert (list(found.sample_names), list(found.feature_names)) == NAMES
+    assert {name.split("/")[0] for name in tree(here)} == {"in.csv", f"out.{kind}"}
+
+
+def test_the_whole_matrix_without_compression(here):
+    result = done("in.csv --no-compression -o out.npy -r r.html")
+    wanted = FastRobustPCAOnGraphs(random_state=0).fit(make_matrix()[1])
+    assert_allclose(np.load("out.npy"), wanted.low_rank_)
+    assert f"rank about {wanted.n_components_};" in result.stdout
+
+
+def test_options_reach_the_model(here, monkeypatch):
+    seen = Mock(side_effect=ValueError("enough"))
+    monkeypatch.setattr(command, "CompressivePCA", seen)
+    run("in.csv -o out.npy")
+    assert seen.call_args.kwargs == {"n_components": None, "loss": "l1", "random_state": 0, "n_jobs": None}
+    run("in.csv -o out.npy --rank 3 --loss huber --seed 5 --threads 2 --neighbors 4 --gamma-samples 1 "
+        "--gamma-features 0")  # fmt: skip
+    assert seen.call_args.kwargs == {
+        "n_components": 3, "loss": "huber", "random_state": 5, "n_jobs": 2, "n_neighbors": 4, "gamma_samples": 1.0,
+        "gamma_features": 0.0,
+    }  # fmt: skip
+
+
+def test_one_seed_gives_the_same_bytes_whatever_the_threads(here):
+    contents = []
+    for threads in (1, 2):
+        done(f"in.csv --seed 7 --threads {threads} -o out.npy -s errors.npy")
+        contents.append((here / "out.npy").read_bytes() + (here / "errors.npy").read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_chosen_features_keep_their_names(here):
+    done("in.csv --top-features 5 --rank 2 -o out.csv")
+    found, X = read("out.csv"), make_matrix()[1]
+    kept = np.sort(np.argsort(-X.var(axis=0))[:5])
+    assert list(found.feature_names) == [f"s{column}" for column in kept]
+
+
+def test_pictures_are_shown_as_pictures(here):
+    Path("faces").mkdir()
+    for row in range(20):
+        grey = np.add.outer(np.arange(6) * 20, np.arange(8) * (row % 5)).astype(np.uint8)
+        Image.fromarray(grey).save(f"faces/{row}.png")
+    done("faces --rank 2 -o out.npy -r r.html")
+    text = (here / "r.html").read_text(encoding="utf-8")
+    assert text.count("data:image/png;base64,") == 18  # six samples: input, recovered, residual
+    assert np.load("out.npy").shape == (20, 48)
+
+
+def test_json_is_all_of_stdout(here):
+    result = done("in.csv --rank 2 -o out.npy -s errors.npy -r r.html --json")
+    found = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (found["samples"], found["features"], found["rank"]) == (60, 12, 2)
+    assert found["written"] == {"output": "out.npy", "sparse": "errors.npy", "report": "r.html"}
+    values = CompressivePCA(2, random_state=0).fit(make_matrix()[1]).singular_values_
+    assert found["singular_values"] == pytest.approx(values.tolist())
+    assert 0 < found["residual"] < 1
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [("", "--output"), ("-o out.npy --rank 0", "--rank"), ("-o out.npy --loss l3", "huber"),
+     ("-o out.npy --gamma-samples -1", "--gamma-samples")],
+)  # fmt: skip
+def test_wrong_usage_exits_with_2(here, given, text):
+    result = run(f"in.csv {given}")
+    assert (result.exit_code, result.stdout, tree(here), text in result.stderr) == (2, "", ["in.csv"], True)
+
+
+@pytest.mark.parametrize(
+    ("given", "cause", "remedy"),
+    [
+        ("none.csv -o new/out.csv", "there is no file or folder none.csv.", "check the name of the input"),
+        ("in.csv -o out.json", "out.json is not of a known kind: .csv, ", HELP),
+        ("in.csv -o out.csv -s out.xyz", "out.xyz is not of a known kind: .csv, ", HELP),
+        ("in.csv -o in.csv", "--output is the input itself", HELP),
+        ("in.csv -o x.csv -s ./x.csv", "--output and --sparse are the same place", HELP),
+        ("in.csv -o x.zarr -s x.zarr/y.npy", "--output and --sparse are the same place, or one is inside", HELP),
+        ("in.csv -o mine.zarr", "mine.zarr is a folder of other things, which is not replaced.", PLACE),
+        ("in.csv -o file/out.npy", "cannot write file/out.npy: ", PLACE),
+        ("in.csv -o out.npy --graph g", "in.csv takes no graph", HELP),
+        ("gaps.csv -o out.npy", "gaps.csv has 1 value that is missing or infinite", "fill them in"),
+    ],
+)
+def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
+    monkeypatch.setattr(command, "CompressivePCA", lambda **_: pytest.fail("it has begun"))
+    (here / "mine.zarr").mkdir()
+    for name in ("mine.zarr/notes.txt", "file"):
+        (here / name).write_text("mine")
+    (here / "gaps.csv").write_text("a,b\n1,2\n3,\n")
+    before = tree(here)
+    said, advice = failure(run(given))
+    assert (said[: len(cause)], advice[: len(remedy)], tree(here)) == (cause, remedy, before)
+
+
+def test_too_high_a_rank(here):
+    cause, remedy = failure(run("in.csv -o out.npy --rank 13"))
+    assert "n_components=13 is more than the 12" in cause
+    assert (remedy, tree(here)) == (HELP, ["in.csv"])
+
+
+def failing_with(error, name):
+    """Write as ever, but fail on a file of this name after half of it."""
+
+    def write(path, *rest):
+        write_matrix(path, *rest)
+        if path.name == name:
+            path.write_text("half")
+            raise error
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("home", "step", "broken", "said"),
+    [
+        (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
+        (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
+        (command.FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
+        (outputs, "_to_disk", Mock(side_effect=OSError(28, "no space")), "error: no space"),
+    ],
+)
+def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, broken, said):
+    older = ["errors.csv", "out.csv", "r.html"]
+    for name in older:
+        (here / name).write_text("older")
+    monkeypatch.setattr(home, step, broken)
+    result = run("in.csv --rank 2 -o out.csv -s errors.csv -r r.html")
+    assert result.exit_code == (1 if said.startswith("error") else 130)
+    assert (result.stdout, said in result.stderr) == ("", True)
+    assert tree(here) == ["errors.csv", "in.csv", "out.csv", "r.html"]
+    assert {(here / name).read_text() for name in older} == {"older"}
+
+
+def test_errors_name_the_file_that_was_asked_for(here, monkeypatch):
+    def write(path, *_):
+        raise OSError(28, f"cannot write {path}: no space")
+
+    monkeypatch.setattr(command, "write_matrix", write)
+    assert failure(run("in.csv --rank 2 -o out.csv")) == ("cannot write out.csv: no space", PLACE)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_in_the_middle_leaves_nothing(here):
+    words = ["recover", "in.csv", "--rank", "2", "-o", "out.csv", "-s", "errors.csv", "-r", "r.html"]
+    with interruptible([sys.executable, "-c", SLOW, *words]) as process:
+        while process.stderr.readline() not in ("written\n", ""):
+            pass
+        assert len(tree(here)) == 6  # both matrices are there, under other names
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "interrupted; no half-written file is left\n")
+    assert tree(here) == ["in.csv"]
+
+
+def test_help_shows_examples_and_every_option():
+    shown = run("--help").stdout
+    options = typer.main.get_command(app).commands["recover"].params
+    assert all(name in shown for option in options for name in option.opts if name.startswith("-"))
+    assert "graphlowrank recover sensors.csv -o clean.csv -s errors.csv" in shown
+
+
+def test_both_commands_have_the_same_options_for_the_same_things():
+    commands = typer.main.get_command(app).commands
+    one, other = ({option.name: option for option in commands[name].params} for name in ("cluster", "recover"))
+    shared = one.keys() & other.keys()
+    assert shared >= {"key", "header", "index", "transpose", "graph", "normalize_counts", "log1p", "top_features",
+                      "seed", "threads", "report", "as_json", "debug", "neighbors"}  # fmt: skip
+    for name in shared - {"output"}:
+        assert (one[name].opts, one[name].default, one[name].help) == (
+            other[name].opts, other[name].default, other[name].help
+        )  # fmt: skip
+
+
+def test_a_residual_is_computed_where_it_is_asked_for():
+    _, X = make_matrix()
+    low_rank = CompressivePCA(2, random_state=0).fit(X).low_rank_
+    residual = command.Residual(X, low_rank)
+    whole = X - low_rank.to_array()
+    assert residual.shape == X.shape
+    for index in (slice(3, 7), (slice(None), slice(2, 5))):
+        assert_allclose(residual[index], whole[index], atol=1e-12)
+    left = command.left_over(residual, low_rank.offset)
+    assert_allclose(left.of_samples, np.linalg.norm(whole, axis=1))
+    assert left.share == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
+    assert_array_equal(X, make_matrix()[1])
