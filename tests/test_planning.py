@@ -67,6 +67,10 @@ def test_small_data_are_simply_tried(task):
     assert "in all" in repr(found)
 
 
+def test_what_cannot_be_is_cut_to_what_can(clockwork):
+    assert plan(400, 5, task="recover", n_neighbors="auto").kept == (400, 5)
+
+
 def test_memory_covers_the_data(clockwork):
     found = plan(100_000, 2000, task="recover", itemsize=8)
     assert found.gigabytes > 100_000 * 2000 * 8 / 1e9
@@ -75,6 +79,10 @@ def test_memory_covers_the_data(clockwork):
 def test_bad_shapes_are_refused():
     with pytest.raises(ValueError, match="at least 20 samples"):
         plan(5, 10)
+    with pytest.raises(ValueError, match="task must be"):
+        plan(500, 10, task="sort")
+    with pytest.raises(ValueError, match="n_clusters must be"):
+        plan(500, 10, n_clusters="auto")
     with pytest.raises(ValueError, match="gamma_samples must be"):
         plan(500, 10, gamma_samples=-1)
 

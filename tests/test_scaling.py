@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -135,3 +136,40 @@ def test_fewer_neighbours_where_clusters_are_small():
     assert CompressiveClustering(20, random_state=0).fit(X).sample_graph_.n_edges < 200 * 5
     explicit = CompressiveClustering(20, n_neighbors=10, random_state=0).fit(X)
     assert explicit.sample_graph_.n_edges >= 200 * 5
+
+
+def test_noise_in_large_units_does_not_win_for_its_low_dimension(rng):
+    """A line of noise has small eigenvalues, too; what counts is that there is none after the groups."""
+    y = np.repeat([0, 1], 200)
+    X = np.column_stack([1e4 * rng.standard_normal(400), 8 * y + rng.standard_normal(400)])
+    assert chosen(X, 2).kind == "features"
+    assert clustering_error(y, CompressiveClustering(2, random_state=0).fit_predict(X)) <= 0.01
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [0.1, 1.0, 1000.0])
+def test_ties_are_not_decided_by_rounding(dtype, factor, rng):
+    X = np.repeat([[0.0], [50.0]], 60, axis=0) * np.sign(rng.standard_normal(30)) + rng.standard_normal((120, 30))
+    assert chosen((factor * X).astype(dtype), 2).kind == "none"
+    assert chosen((factor * X).astype(dtype), 1).kind == "none"
+
+
+def test_conductance_is_that_of_the_labels_for_any_number_of_draws(rng):
+    X = rng.standard_normal((300, 6))
+    for n_draws in (1, 4):
+        model = CompressiveClustering(3, n_draws=n_draws, downsampling=(4, 1), random_state=0).fit(X)
+        assert model.conductance_ == pytest.approx(conductance(model.sample_graph_, model.labels_, 3))
+
+
+def test_predictions_are_those_of_the_fit_whatever_is_set_later(pictures, rng):
+    X, _ = pictures
+    new = X + 2 * rng.standard_normal(X.shape)
+    model = CompressiveClustering(4, random_state=0).fit(X)
+    before = model.predict(new)
+    assert_array_equal(model.set_params(n_clusters=60, n_neighbors=40).predict(new), before)
+
+
+def test_a_graph_without_edges_is_no_crash(rng):
+    X = rng.standard_normal((60, 5))
+    labels = CompressiveClustering(3, sample_graph=sp.csr_array((60, 60)), random_state=0).fit_predict(X)
+    assert labels.shape == (60,)

@@ -357,3 +357,11 @@ def test_wrong_labels(tmp_path):
     with pytest.raises(ValueError, match=r"x.txt is not of a known kind: \.csv"):
         write_labels(tmp_path / "x.txt", [1])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_feature_may_have_the_name_of_the_index(tmp_path):
+    path = tmp_path / "matrix.parquet"
+    write_matrix(path, np.eye(2), ["p", "q"], ["a", "sample"])
+    table = read(path)
+    assert table.feature_names == ("a", "sample")
+    assert table.sample_names == ("p", "q")

@@ -12,6 +12,7 @@ from ._threads import single_threaded_libraries
 from .decoders.labels import k_means
 from .graphs import Graph, knn_graph
 from .partition import modularity_along
+from .reduction import kron_reduce
 from .sampling import draw
 
 LOOKED_AT = 1000  # samples in a draw
@@ -28,12 +29,14 @@ class ClusterCount:
     reason: str
 
 
-def count_clusters(X: Array, n_neighbors: int, rng: np.random.RandomState) -> ClusterCount:
+def count_clusters(
+    X: Array, n_neighbors: int, rng: np.random.RandomState, *, graph: Graph | None = None, at_most: int = MOST
+) -> ClusterCount:
     """Count the clusters of ``X``, from neighbour graphs of a few draws of its samples.
 
     The largest gap between eigenvalues of the normalised Laplacian is believed if it comes at the same place in every
     draw. Else many small clusters are merged as long as the modularity rises, and the middle count of
-    the draws is taken.
+    the draws is taken. Data without clusters are cut into several all the same: it answers how many, not whether.
 
     Parameters
     ----------
@@ -43,15 +46,23 @@ def count_clusters(X: Array, n_neighbors: int, rng: np.random.RandomState) -> Cl
         Neighbours of each sample.
     rng
         Draws samples and starts k-means.
+    graph
+        Of all samples, where one is given; it is reduced to the draws.
+    at_most
+        Clusters that there can be.
     """
     size = min(LOOKED_AT, max(int(SHARE * len(X)), 2))
+    most = min(at_most, MOST, size // 4)
+    if most < 2:
+        return ClusterCount(1, f"{len(X)} samples are too few to tell")
     gaps, counts = [], []
     for _ in range(DRAWS):
-        part = X[draw(len(X), size, random_state=rng)]
-        graph = knn_graph(part, min(n_neighbors, size - 1), neighbors="exact")
-        values, vectors = _lowest(graph, min(MOST, size // 4))
+        part = draw(len(X), size, random_state=rng)
+        among = knn_graph(X[part], min(n_neighbors, size - 1), neighbors="exact") if graph is None else None
+        among = among or kron_reduce(graph, part, random_state=rng)
+        values, vectors = _lowest(among, most)
         gaps.append(int(np.diff(values)[1:].argmax()) + 2)
-        counts.append(_most_modular(graph, vectors, rng))
+        counts.append(_most_modular(among, vectors, rng))
     if len(set(gaps)) == 1:
         return ClusterCount(gaps[0], f"the largest gap of the sample graph's eigenvalues, in {DRAWS} draws of {DRAWS}")
     places = ", ".join(map(str, gaps))
@@ -62,7 +73,7 @@ def _lowest(graph: Graph, n_pairs: int) -> tuple[Array, Array]:
     """First eigenvalues, one more than ``n_pairs``, and eigenvectors."""
     with single_threaded_libraries():
         return eigh(
-            graph.laplacian("normalized").astype(np.float64).toarray(), subset_by_index=[0, max(n_pairs, 2)],
+            graph.laplacian("normalized").astype(np.float64).toarray(), subset_by_index=[0, n_pairs],
             overwrite_a=True, check_finite=False,
         )  # fmt: skip
 

@@ -56,6 +56,11 @@ class Clusters:
     n_iter: int
     converged: bool
 
+    @property
+    def cut(self) -> float:
+        """Conductance to compare draws by; 1 where it is unknown."""
+        return 1.0 if np.isnan(self.conductance) else self.conductance
+
 
 def find_clusters(
     problem: SmallProblem,

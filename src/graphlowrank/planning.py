@@ -138,8 +138,14 @@ def plan(
     """
     if n_samples < 20 or n_features < 1:
         raise ValueError(f"a plan needs at least 20 samples and a feature, got {n_samples} and {n_features}.")
-    settings = Settings(**{name: value for name, value in options.items() if name in Settings.__dataclass_fields__})
-    settings = Settings(**{**vars(settings), "rank": n_clusters})
+    if task not in ("cluster", "recover"):
+        raise ValueError(f"task must be 'cluster' or 'recover', got {task!r}.")
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int) or n_clusters < 1:
+        raise ValueError(f"n_clusters must be a positive whole number, got {n_clusters!r}.")
+    n_clusters = min(n_clusters, n_features if task == "recover" else n_samples // 2)
+    options = {name: value for name, value in options.items() if (name, value) != ("n_neighbors", "auto")}
+    known = {name: value for name, value in options.items() if name in Settings.__dataclass_fields__}
+    settings = Settings(**known, rank=n_clusters)
     kept = settings.kept(n_samples, n_features)
     pilot = _Pilot(task, n_clusters, n_samples, n_features, kept, options, itemsize, random_state, data)
     seconds = pilot.carried_on()

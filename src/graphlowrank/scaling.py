@@ -20,6 +20,7 @@ ScalingName = Literal["none", "samples", "features"]
 LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect
+ROUNDING = 1e-4  # of eigenvalues: what differs by less is the same
 OTHER_UNITS = 0.02  # deviation of the middle feature over the largest; a feature that tells clusters apart has 0.1
 
 
@@ -70,7 +71,7 @@ def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.Ran
     Data whose variance lies in fewer than two features, in effect, while most others hardly count, are a table of
     numbers in different units: features are scaled. Else the neighbour graphs of up to 1000 samples are compared by the
     mean of their first ``n_groups`` eigenvalues (normalised Laplacian), which bounds the mean conductance of any
-    ``n_groups`` clusters from below.
+    ``n_groups`` clusters from below; with fewer than 20 features that is divided by the next eigenvalue.
 
     Parameters
     ----------
@@ -92,7 +93,9 @@ def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.Ran
     tried: dict[str, float] = {}
     for kind in kinds:
         tried[kind] = _relaxed_cut(scaling_of(part, kind, "").apply(part), n_groups, n_neighbors)
-    best = min(kinds, key=lambda kind: tried[kind])
+    best = kinds[0]
+    for kind in kinds[1:]:
+        best = kind if tried[kind] < tried[best] - ROUNDING else best
     others = ", ".join(f"{kind} {tried[kind]:.3f}" for kind in kinds if kind != best)
     return scaling_of(X, best, f"least relaxed cut of the neighbour graph, {tried[best]:.3f} ({others})", tried)
 
@@ -105,12 +108,17 @@ def _units_differ(X: Array) -> bool:
 
 
 def _relaxed_cut(points: Array, n_groups: int, n_neighbors: int) -> float:
-    """Mean of the first eigenvalues of the neighbour graph."""
+    """Mean of the first eigenvalues of the neighbour graph; of points in few dimensions, over the next one.
+
+    The fewer dimensions count, the lower all eigenvalues of a neighbour graph, whether or not there are groups.
+    """
     graph = knn_graph(points, min(n_neighbors, len(points) - 1), neighbors="exact")
-    last = min(n_groups, len(points) // 2)
+    last = max(min(n_groups, len(points) // 2), 1)
     with single_threaded_libraries():  # a matrix this small is not worth threads that wait for one another
         values = eigh(
-            graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, max(last - 1, 0)],
-            overwrite_a=True, check_finite=False,
+            graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, last], overwrite_a=True,
+            check_finite=False,
         )  # fmt: skip
-    return float(np.mean(values))
+    values = np.maximum(values, 0)
+    few = points.shape[1] < FEW_FEATURES
+    return float(np.mean(values[:last]) / (max(values[last], ROUNDING) if few else 1))

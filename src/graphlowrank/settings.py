@@ -87,7 +87,7 @@ class Settings:
                 raise ValueError(f"{name} must be a positive number; got {value!r}.")
         for name in ("n_neighbors", "max_iter"):
             value = getattr(self, name)
-            if not (isinstance(value, (int, np.integer)) and value >= 1):
+            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
                 raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
         for name in ("sample_graph", "feature_graph"):
             value = getattr(self, name)
@@ -230,7 +230,7 @@ class Settings:
         rows, columns = self.kept(n_samples, n_features)
         parts = f"{rows} of {n_samples} samples, {columns} of {n_features} features"
         drawn = "as asked"
-        if isinstance(self.downsampling, str):
+        if isinstance(self.downsampling, str) and self.given_indices() == (None, None):
             short = f"sides of up to {AUTO_SAMPLES} samples and {AUTO_FEATURES} features are too short to pay"
             least = self._enough_samples(columns)
             drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {least} samples"

@@ -94,7 +94,7 @@ class SmallProblem:
     def choose_gammas(self, settings: Settings, rank: int | None, rng: np.random.RandomState) -> GammaChoice:
         """Weights that predict entries hidden from the solver, on a part of the block if it is large."""
         rows, graph = np.arange(len(self.block.X)), self.small_samples
-        if len(rows) > CHOSEN_ON and graph is not None:
+        if len(rows) > CHOSEN_ON:
             rows = np.sort(rng.choice(len(rows), CHOSEN_ON, replace=False))
             graph = reduce_graph(graph, rows, self.block.X, "auto", 0, rng)
         weights = self.samples.weights

@@ -183,6 +183,8 @@ class LowRankTransformer(ComponentTransformer):
         gammas = settings.gammas(kind) if chosen is None else (chosen.gamma_samples, chosen.gamma_features)
         self.gamma_samples_, self.gamma_features_ = gammas
         why = "fixed" if chosen is None else f"predicts hidden entries best of {len(chosen.tried)} pairs tried"
+        if chosen is not None and not chosen.tried:
+            why = chosen.reason
         counted = "singular values of the compressed matrix of at least a tenth of the first"
         if chosen is not None and chosen.rank is not None:
             counted = "singular values above those of the noise"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.random import RandomState
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,14 +17,16 @@ from .._threads import limit_threads
 from ..choices import Choice
 from ..cluster_count import ClusterCount, count_clusters
 from ..clusters import Clusters, find_clusters
+from ..graphs import as_graph
 from ..graphs.build import gaussian_weights
 from ..graphs.neighbours import nearest_to
+from ..metrics import conductance
 from ..partition import consensus
 from ..pipeline import graphs_between, reduce
 from ..scaling import Scaling, choose_scaling, scaling_of
 from ..settings import Settings
 from ..small_problem import SmallProblem
-from ._base import DTYPES, GraphEstimator, check_count
+from ._base import DTYPES, GraphEstimator, check_count, check_number
 
 MOST_NEIGHBORS, FEWEST_NEIGHBORS = 10, 3
 UNKNOWN_CLUSTERS = 10  # to compare scalings by, before their number is known
@@ -47,12 +49,12 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     n_clusters
         Number of clusters; "auto" looks for a gap of the sample graph's eigenvalues that comes at the same place in
         several draws, else for the highest modularity. It finds clusters that stand apart; of those that touch it finds
-        about as many as there are (digits 11, faces of 30 people 11 to 27).
+        about as many as there are (digits 11, faces of 30 people 11 to 27); it never says that there are none.
     scaling
         "samples" gives every sample zero mean and unit deviation (pictures in different light, counts of different
         depth), "features" every feature (tables of numbers in different units), "none" leaves the data alone. "auto"
-        takes "features" if two features or fewer hold the variance, else what leads to the clearest neighbour graph.
-        Data with a ``sample_graph`` of your own are left alone.
+        takes "features" if fewer than two features hold the variance and most others hardly count, else what leads to
+        the clearest neighbour graph. Data with a ``sample_graph`` of your own, or None, are left alone.
     partition
         "graph" as said above; "k-means", the paper's Algorithm 3: the tightest of ten starts at one gamma, spread over
         the graph.
@@ -181,7 +183,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         settings = replace(settings, n_neighbors=self._neighbors_for(len(X)))
         settings.check_decodable(*X.shape, features=False)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Scaling, Array, list[tuple[SmallProblem, Clusters]]]:
+        def work(rng: RandomState, progress: Progress) -> tuple[Scaling, Array, list[Clusters], SmallProblem]:
             with progress.stage("scaling"):
                 scaling = self._choose_scaling(X, settings, rng)
                 scaled = scaling.apply(X)
@@ -189,18 +191,28 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
                 self._count = self._count_clusters(scaled, settings, rng)
             graphs = graphs_between(scaled, settings, rng, progress)
             ranked = replace(settings, rank=self._count.n_clusters)
-            draws = [self._draw(scaled, graphs, ranked, rng, progress) for _ in range(self.n_draws)]
-            return scaling, scaled, draws
+            best, first = self._draw(scaled, graphs, ranked, rng, progress)
+            found = [first]
+            for _ in range(1, self.n_draws):
+                problem, clusters = self._draw(scaled, graphs, ranked, rng, progress)
+                if clusters.cut < min(one.cut for one in found):
+                    best = problem
+                found.append(clusters)
+            return scaling, scaled, found, best
 
-        (self._scaling, self._fit_X, draws), progress = self._run(settings, work)
-        self._store_clusters(draws, progress)
+        (self._scaling, self._fit_X, found, best), progress = self._run(settings, work)
+        self._n_neighbors = settings.n_neighbors
+        self._store_clusters(found, best, progress)
         self._say(X, self._choices(X, settings))
         return self
 
     def _count_clusters(self, X: Array, settings: Settings, rng: RandomState) -> ClusterCount:
         if self.n_clusters != "auto":
             return ClusterCount(int(self.n_clusters), "as asked")
-        return count_clusters(X, settings.n_neighbors, rng)
+        given = None if isinstance(self.sample_graph, str | None) else as_graph(self.sample_graph)
+        return count_clusters(
+            X, settings.n_neighbors, rng, graph=given, at_most=settings.kept(len(X), X.shape[1])[0]
+        )  # fmt: skip
 
     def _choices(self, X: Array, settings: Settings) -> list[Choice]:
         """Tell what was chosen."""
@@ -231,19 +243,16 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             gamma_labels=self.gamma_labels, rng=rng, progress=progress,
         )  # fmt: skip
 
-    def _store_clusters(self, draws: list[tuple[SmallProblem, Clusters]], progress: Progress) -> None:
-        found = [clusters for _, clusters in draws]
-        best = int(np.nanargmin([np.nan_to_num(one.conductance, nan=1.0) for one in found]))
-        self._store(
-            draws[best][0],
-            progress,
-            n_iter=sum(one.n_iter for one in found),
-            converged=all(one.converged for one in found),
-        )
+    def _store_clusters(self, found: list[Clusters], problem: SmallProblem, progress: Progress) -> None:
+        best = int(np.argmin([one.cut for one in found]))
+        converged = all(one.converged for one in found)
+        self._store(problem, progress, n_iter=sum(one.n_iter for one in found), converged=converged)
         self.soft_labels_ = consensus([one.soft_labels for one in found], best)
         self.labels_ = self.soft_labels_.argmax(axis=1)
         self.confidence_ = self.soft_labels_.max(axis=1)
         self.conductance_ = found[best].conductance
+        if self.sample_graph_ is not None and len(found) > 1 and not np.isnan(self.conductance_):
+            self.conductance_ = conductance(self.sample_graph_, self.labels_, self._count.n_clusters)
         self.scaling_ = self._scaling.kind
         self.scores_ = found[best].scores
         self.gamma_samples_, self.gamma_features_ = found[best].gammas
@@ -262,8 +271,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             value = getattr(self, name)
             if not isinstance(value, str) or value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
-        if not (isinstance(self.gamma_labels, Real) and 0 <= self.gamma_labels < np.inf):
-            raise ValueError(f"gamma_labels must be a number >= 0; got {self.gamma_labels!r}.")
+        check_number(self.gamma_labels, "gamma_labels")
         check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
         return self._settings()
 
@@ -299,10 +307,11 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         """
         check_is_fitted(self)
         X = self._scaling.apply(validate_data(self, X, dtype=DTYPES, reset=False))
-        n_neighbors = min(self._neighbors_for(len(self._fit_X)), len(self._fit_X))
         with limit_threads(self.n_jobs):
-            distances, indices = nearest_to(X, self._fit_X, n_neighbors)
+            distances, indices = nearest_to(X, self._fit_X, min(self._n_neighbors, len(self._fit_X)))
         # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
         excess = np.sqrt(distances**2 - distances[:, :1] ** 2)
         weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))
-        return np.einsum("ij,ijk->ik", weights, self.soft_labels_[indices]).argmax(axis=1)
+        starts = np.arange(0, indices.size + 1, indices.shape[1])
+        among = sp.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(X), len(self._fit_X)))
+        return np.asarray(among @ self.soft_labels_).argmax(axis=1)

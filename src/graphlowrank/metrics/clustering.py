@@ -103,7 +103,8 @@ def conductance(weights: Any, labels: Any, n_clusters: int | None = None) -> flo
     names, membership = np.unique(column_or_1d(labels), return_inverse=True)
     membership = membership.astype(np.int32)
     rows = np.repeat(membership, np.diff(W.indptr))
-    volume = np.bincount(rows, weights=W.data, minlength=len(names))
+    # Without any edge bincount forgets that weights are no whole numbers.
+    volume = np.bincount(rows, weights=W.data, minlength=len(names)).astype(np.float64)
     inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=len(names))
     held = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
     return float(1 - held.sum() / (n_clusters or len(names)))

@@ -11,10 +11,13 @@ from sklearn.metrics.cluster import contingency_matrix
 from .._backend import Array
 
 
+NARROWLY = 1e-6  # of a membership: enough to break a tie
+
+
 def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     """Mean membership (n_samples, n_clusters) of several partitions, their clusters numbered like those of ``first``.
 
-    If that left a cluster without samples, ``first`` is returned.
+    A cluster that would be left without samples keeps its strongest.
 
     Parameters
     ----------
@@ -25,9 +28,12 @@ def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     """
     reference = memberships[first].argmax(axis=1)
     mean = np.mean([_like(membership, reference) for membership in memberships], axis=0)
-    # A cluster that only one draw sees can be outvoted everywhere; none is to be left without a sample.
-    outvoted = len(np.unique(mean.argmax(axis=1))) < len(np.unique(reference))
-    return memberships[first] if outvoted else mean
+    # A cluster that few draws see can be outvoted everywhere: its strongest sample is left to it.
+    for lost in np.setdiff1d(reference, mean.argmax(axis=1)):
+        sample = int(mean[:, lost].argmax())
+        winner = int(mean[sample].argmax())
+        mean[sample, [lost, winner]] = mean[sample, [winner, lost]] + [NARROWLY, -NARROWLY]
+    return mean
 
 
 def _like(membership: Array, reference: Array) -> Array:

@@ -67,4 +67,4 @@ def between_clusters(weights: sp.csr_array, labels: Array, n_clusters: int) -> A
     """Weight between every two clusters, (n_clusters, n_clusters); the diagonal counts each inner edge twice."""
     rows = np.repeat(labels, np.diff(weights.indptr)).astype(np.int64)
     flat = np.bincount(rows * n_clusters + labels[weights.indices], weights=weights.data, minlength=n_clusters**2)
-    return flat.reshape(n_clusters, n_clusters)
+    return flat.astype(np.float64).reshape(n_clusters, n_clusters)

@@ -98,5 +98,6 @@ def neighbour_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> A
     own = np.eye(n_clusters, dtype=weights.dtype)[labels]
     near = weights @ own
     degrees = near.sum(axis=1, keepdims=True)
-    near = np.where(degrees > 0, near / np.maximum(degrees, np.finfo(near.dtype).tiny), own)
+    # A node without neighbours belongs to its cluster for want of anything else.
+    near = np.where(degrees > 0, near / np.maximum(degrees, np.finfo(near.dtype).tiny), near.dtype.type(1 / n_clusters))
     return OWN_SHARE * own + (1 - OWN_SHARE) * near

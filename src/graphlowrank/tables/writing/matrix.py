@@ -95,7 +95,10 @@ def _write_parquet(path: Path, rows: Rows) -> None:
 
     features = rows.feature_names or tuple(map(str, range(rows.shape[1])))
     kind = pa.from_numpy_dtype(rows.dtype)
-    first = [pa.field("sample", pa.string())] if rows.sample_names else []
+    index = "sample"
+    while index in features:  # two columns of one name could not be read back
+        index += "_"
+    first = [pa.field(index, pa.string())] if rows.sample_names else []
     schema = pa.schema([*first, *(pa.field(name, kind) for name in features)])
     with writing(path) as file, parquet.ParquetWriter(file, schema) as out:
         start = 0
