@@ -147,7 +147,7 @@ def main() -> None:
     text = "\n".join(lines) + "\n"
     print(text)
     if options.output:
-        head = "# Clusters without labels\n\nClustering error (mean ± deviation over seeds), seconds of a call in a warm process."
+        head = "# Clusters without labels\n\nClustering error (mean ± deviation over seeds), seconds in a warm process."
         write_atomically(options.output, f"{head}\n{machine_line(describe_machine(None))}\n\n{text}")
 
 

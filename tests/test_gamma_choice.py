@@ -5,6 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.gamma_choice as module
+from graphlowrank import CompressivePCA
+from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.gamma_choice import LATTICE, choose_gammas, choose_rank, descend, hide_entries
 from graphlowrank.graphs import knn_graph
 from graphlowrank.models import solve_frpcag
@@ -229,3 +231,20 @@ def test_inputs_are_left_alone():
     start = X + 0
     start.setflags(write=False)
     choose_gammas(X, L_s, L_f, X0=start, random_state=0)
+
+
+def test_error_bars_tell_how_far_draws_differ():
+    data = make_low_rank_on_graphs(300, 40, rank=3, random_state=0)
+    model = CompressivePCA(3, n_draws=4, downsampling=(3, 1), random_state=0).fit(data.X)
+    assert len(model.draws_) == 4
+    assert model.draws_[0] is model.low_rank_
+    bars = model.error_bars(slice(0, 50))
+    every = np.std([draw.to_array()[:50] for draw in model.draws_], axis=0, ddof=1)
+    np.testing.assert_allclose(bars, every, atol=1e-6)
+    assert np.any(bars > 0)
+    one = CompressivePCA(3, downsampling=(3, 1), random_state=0).fit(data.X)
+    np.testing.assert_allclose(one.low_rank_.to_array(), model.low_rank_.to_array())  # the first draw is the answer
+    with pytest.raises(ValueError, match="error bars need n_draws"):
+        one.error_bars()
+    with pytest.raises(ValueError, match="n_draws must be a positive"):
+        CompressivePCA(3, n_draws=0).fit(data.X)

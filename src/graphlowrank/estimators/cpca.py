@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
 from numpy.random import RandomState
+from sklearn.utils.validation import check_is_fitted
 
+from .._backend import Array
 from .._progress import Progress
 from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
@@ -53,6 +56,9 @@ class CompressivePCA(LowRankTransformer):
     reduction
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (neighbours within the
         sample), or "auto" (exact up to 500 nodes, else walks).
+    n_draws
+        Draws of samples and features, on the same graphs. The answer is that of the first; what the others differ by
+        is in :meth:`error_bars`.
     solver
         Model of the compressed matrix: "frpcag", on both graphs; "rpca", robust PCA without graphs; "rpcag", robust PCA
         on the sample graph, weighted by ``gamma_samples``.
@@ -83,6 +89,8 @@ class CompressivePCA(LowRankTransformer):
         Of the recovered matrix around ``offset_``.
     low_rank_ : LowRankMatrix
         The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
+    draws_
+        The same for every draw, the first included.
     offset_, scale_
         Centre of each feature and unit of the data.
     n_components_, gamma_samples_, gamma_features_, n_iter_, converged_, decoder_n_iter_, decoder_converged_
@@ -122,6 +130,7 @@ class CompressivePCA(LowRankTransformer):
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
+        n_draws: int = 1,
         solver: str = "frpcag",
         decoder: str = "subspace",
         decoder_options: Any = None,
@@ -144,6 +153,7 @@ class CompressivePCA(LowRankTransformer):
         self.laplacian = laplacian
         self.sampling = sampling
         self.reduction = reduction
+        self.n_draws = n_draws
         self.solver = solver
         self.decoder = decoder
         self.decoder_options = decoder_options
@@ -163,7 +173,9 @@ class CompressivePCA(LowRankTransformer):
             settings = replace(settings, rank=int(self.n_components))
         settings.check_decodable(*X.shape, features=True)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, Decoded]:
+        check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
+
+        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
             graphs = graphs_between(X, settings, rng, progress)
             problem = reduce(X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
@@ -171,9 +183,15 @@ class CompressivePCA(LowRankTransformer):
             gammas = settings.gammas(kind) if choice is None else (choice.gamma_samples, choice.gamma_features)
             small = solve(problem, settings, gammas, progress)
             rank = self.n_components if choice is None else choice.rank
-            return choice, small, recover(X, small, settings, n_components=rank, progress=progress)
+            found = [recover(X, small, settings, n_components=rank, progress=progress)]
+            for _ in range(1, self.n_draws):  # the same graphs, gammas and rank; other samples and features
+                again = reduce(X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+                other = solve(again, settings, gammas, progress)
+                found.append(recover(X, other, settings, n_components=found[0].low_rank.rank, progress=progress))
+            return choice, small, found
 
-        (choice, small, decoded), progress = self._run(settings, work)
+        (choice, small, (decoded, *others)), progress = self._run(settings, work)
+        self.draws_ = (decoded.low_rank, *(other.low_rank for other in others))
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         low_rank = decoded.low_rank
         self.low_rank_ = low_rank
@@ -185,3 +203,21 @@ class CompressivePCA(LowRankTransformer):
         self.offset_ = low_rank.offset
         self._say(X, self._choices(X, settings, choice))
         return self
+
+    def error_bars(self, rows: Any = slice(None)) -> Array:
+        """Deviation of the recovered entries over draws: how much the choice of samples and features matters.
+
+        Parameters
+        ----------
+        rows
+            Samples wanted, as in ``low_rank_[rows]``.
+
+        Returns
+        -------
+        deviations
+            (n_rows, n_features).
+        """
+        check_is_fitted(self)
+        if len(self.draws_) < 2:
+            raise ValueError("error bars need n_draws of at least 2; fit again with more.")
+        return np.std([draw[rows] for draw in self.draws_], axis=0, ddof=1)

@@ -10,7 +10,6 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from .._backend import Array
 
-
 NARROWLY = 1e-6  # of a membership: enough to break a tie
 
 
