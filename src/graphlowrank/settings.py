@@ -18,6 +18,7 @@ from .graphs.laplacian import LaplacianKind
 from .graphs.neighbours import Engine
 from .models.losses import LossName
 from .reduction import Reduction
+from .reduction.kron import EXACT_UP_TO
 from .sampling import required_samples
 
 SideName = Literal["sample", "feature"]
@@ -241,7 +242,17 @@ class Settings:
         return [
             Choice("downsampling", parts, drawn),
             Choice("laplacian", laplacian, suits[laplacian] if self.laplacian == "auto" else "as asked"),
+            self._reduction_choice(n_samples, left_out=(rows, columns) != (n_samples, n_features)),
         ]
+
+    def _reduction_choice(self, n_samples: int, *, left_out: bool) -> Choice:
+        if not left_out:
+            return Choice("reduction", "none", "nothing is left out")
+        if self.reduction != "auto":
+            return Choice("reduction", self.reduction, "as asked")
+        if n_samples <= EXACT_UP_TO:
+            return Choice("reduction", "exact", f"up to {EXACT_UP_TO} nodes it costs nothing")
+        return Choice("reduction", "random_walk", f"the exact one of more than {EXACT_UP_TO} nodes is dense and slow")
 
     def laplacian_kind(self, default: LaplacianKind) -> LaplacianKind:
         """Laplacian to use; "auto" is what suits the task."""
