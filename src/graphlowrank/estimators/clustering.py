@@ -57,7 +57,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         the clearest neighbour graph. Data with a ``sample_graph`` of your own, or None, are left alone.
     partition
         "graph" as said above; "k-means", the paper's Algorithm 3: the tightest of ten starts at one gamma, spread over
-        the graph.
+        the graph. Better, with ``scaling="none"``, where many samples have gross errors: their graph is a poor judge.
     scores
         What k-means sees of the compressed low-rank matrix: "whitened", its first 1.5 n_clusters directions with equal
         weight and every sample at unit length, so that strong factors (light on faces) and faint samples do not
