@@ -231,7 +231,7 @@ class Settings:
         rows, columns = self.kept(n_samples, n_features)
         parts = f"{rows} of {n_samples} samples, {columns} of {n_features} features"
         drawn = "as asked"
-        if isinstance(self.downsampling, str) and self.given_indices() == (None, None):
+        if isinstance(self.downsampling, str) and all(given is None for given in self.given_indices()):
             short = f"sides of up to {AUTO_SAMPLES} samples and {AUTO_FEATURES} features are too short to pay"
             least = self._enough_samples(columns)
             drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {least} samples"
