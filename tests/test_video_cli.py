@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from graphlowrank import _files
-from graphlowrank.cli import Solver, app
+from graphlowrank.cli import Solver, app, shell
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
 from graphlowrank.settings import SolverName
@@ -348,7 +348,7 @@ def test_signals_are_given_back_and_nohup_is_respected(here, folder, monkeypatch
     before = list(map(signal.signal, both, (signal.SIG_DFL, signal.SIG_IGN)))
     try:
         run(folder / "in.npy", "-m m.npy")
-        assert seen == [command._as_interrupt, signal.SIG_IGN]
+        assert seen == [shell._as_interrupt, signal.SIG_IGN]
         assert list(map(signal.getsignal, both)) == [signal.SIG_DFL, signal.SIG_IGN]
     finally:
         list(map(signal.signal, both, before))

@@ -39,8 +39,6 @@ class Clusters:
         Of the labels on the graph of all samples; NaN where no graph was asked.
     way
         "k-means", or "merged" from finer clusters.
-    tried
-        Partitions that there were to choose from.
     n_iter, converged
         Iterations of all solves; whether all of them converged.
     """
@@ -52,7 +50,6 @@ class Clusters:
     gammas: tuple[float, float]
     conductance: float
     way: str
-    tried: tuple[Candidate, ...]
     n_iter: int
     converged: bool
 
@@ -98,7 +95,7 @@ def find_clusters(
     taken = chosen.candidate
     return Clusters(
         chosen.labels, chosen.soft_labels, taken.scores, taken.rank, (taken.gamma, gammas[0][1]), chosen.conductance,
-        taken.way, tuple(found), iterations, converged,
+        taken.way, iterations, converged,
     )  # fmt: skip
 
 
@@ -127,6 +124,6 @@ def _by_k_means(
             scores="whitened" if scores == "auto" else scores, gamma=gamma_labels, random_state=rng,
         )  # fmt: skip
     return Clusters(
-        found.labels, found.soft_labels, found.scores, found.rank, gammas, np.nan, "k-means", (), solution.n_iter,
+        found.labels, found.soft_labels, found.scores, found.rank, gammas, np.nan, "k-means", solution.n_iter,
         solution.converged,
     )  # fmt: skip

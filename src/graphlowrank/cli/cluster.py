@@ -19,7 +19,8 @@ from ..scaling import scaling_of
 from .label_files import CONFIDENCE, Labelled, check_kind, write
 from .outputs import all_or_none, check_apart
 from .preparing import Input, Preparation, Prepared, prepare
-from .telling import hearing, in_sizes, need_page, versions
+from .shell import hearing_warnings
+from .telling import in_sizes, need_page, versions
 
 MAX_COORDINATES = 50  # of a sample, in an .h5ad file
 N_VALUES = 20  # singular values to show, at least
@@ -64,7 +65,7 @@ class Request:
 def run_cluster(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
     """Read, cluster, write; return what there is to tell."""
     begin = time.perf_counter()
-    with hearing() as heard, limit_threads(request.options["n_jobs"]):
+    with hearing_warnings() as heard, limit_threads(request.options["n_jobs"]):
         say(f"reading {request.table.path}")
         table = request.table.read()
         with all_or_none(request.written.values()) as places:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from .._files import check_writable, target_of, temporary_beside
 from ..tables.reading.zarr_store import is_zarr
-from ..tables.writing.places import _remove, _replace
-from .video import _ending_in_order
+from ..tables.writing.places import remove, replace
+from .shell import ending_in_order
 
 
 def check_apart(source: Path, written: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:
@@ -36,7 +36,7 @@ def all_or_none(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
     takes no time, is not interrupted.
     """
     folders: dict[Path, Path] = {}
-    with _ending_in_order() as hold_on:
+    with ending_in_order() as hold_on:
         try:
             for path in paths:
                 _check_replaceable(path)
@@ -51,10 +51,10 @@ def all_or_none(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
                     _to_disk(place)
                 hold_on()
                 for path, place in places.items():
-                    _replace(place, target_of(path))
+                    replace(place, target_of(path))
         finally:
             for folder in folders.values():
-                _remove(folder)
+                remove(folder)
 
 
 @contextmanager

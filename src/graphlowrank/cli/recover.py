@@ -17,10 +17,11 @@ from ..linalg.svd import leading_svd
 from ..report.fit_page import FitPage, Recovered
 from ..tables import Table, write_matrix
 from ..tables.packages import need
-from ..tables.writing.matrix import _WRITERS
+from ..tables.writing.matrix import WRITERS
 from .outputs import all_or_none, check_apart
 from .preparing import Input, Preparation, Prepared, blocks, prepare, variances
-from .telling import hearing, need_page, versions
+from .shell import hearing_warnings
+from .telling import need_page, versions
 
 N_SHOWN = 6  # samples on the page
 N_BINS, WIDEST = 40, 8.0  # of the residual; in typical residuals
@@ -45,8 +46,8 @@ class Request:
         need_page(self.report)
         for path in filter(None, (self.output, self.sparse)):
             kind = path.suffix.lower()
-            if kind not in _WRITERS:
-                raise ValueError(f"{path} is not of a known kind: {', '.join(_WRITERS)}.")
+            if kind not in WRITERS:
+                raise ValueError(f"{path} is not of a known kind: {', '.join(WRITERS)}.")
             if kind in PACKAGES:
                 need(PACKAGES[kind], f"Writing {kind} files")
         check_apart(self.table.path, self.written)
@@ -102,7 +103,7 @@ class Left:
 def run_recover(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
     """Read, recover, write; return what there is to tell."""
     begin = time.perf_counter()
-    with hearing() as heard, limit_threads(request.options["n_jobs"]):
+    with hearing_warnings() as heard, limit_threads(request.options["n_jobs"]):
         say(f"reading {request.table.path}")
         table = request.table.read()
         with all_or_none(request.written.values()) as places:

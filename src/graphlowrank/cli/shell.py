@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
@@ -102,3 +105,43 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("starting") as status:
         yield status.update
+
+
+@contextmanager
+def ending_in_order() -> Iterator[Callable[[], None]]:
+    """Clear away what is not complete when told to end, or when the terminal goes, as after Ctrl-C.
+
+    Yields what makes us deaf to that until we are through.
+    """
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores one of them
+    before = {number: signal.signal(number, _as_interrupt) for number in ours}
+    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+
+    def hold_on() -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+
+    try:
+        yield hold_on
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _as_interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def hearing_warnings() -> Iterator[list[str]]:
+    """Say a warning in one line, without the place in our code; yield what has been said."""
+    heard: list[str] = []
+
+    def say(message: Warning | str, *_: Any, **__: Any) -> None:
+        heard.append(str(message))
+        typer.echo(f"warning: {message}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        yield heard

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 from .. import __version__
 from ..report import missing_extras
-from .video import _hearing_warnings
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
 MAX_SIZES = 12  # clusters whose sizes fit into a line
@@ -78,10 +76,3 @@ def need_page(report: Path | None) -> None:
     """Raise if a page is asked for and cannot be made; before the work, not after it."""
     if report is not None and "jinja2" in missing_extras():
         raise ModuleNotFoundError("the report needs jinja2: pip install graphlowrank[plots]", name="jinja2")
-
-
-@contextmanager
-def hearing() -> Iterator[list[str]]:
-    """Say a warning in one line; yield what has been said."""
-    with _hearing_warnings() as heard:
-        yield heard

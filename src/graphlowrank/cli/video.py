@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -27,6 +25,7 @@ from ..video.reading import Frames, open_frames
 from ..video.run import Run, check_options
 from ..video.stream import Options
 from ..video.writing import Sink, check_sink, open_sink
+from .shell import ending_in_order, hearing_warnings
 
 ARRAYS = (".npy", ".npz")
 PLAIN_EVERY = 5.0  # seconds between lines of progress where there is no terminal
@@ -93,7 +92,7 @@ def run_video(request: Request, *, as_json: bool) -> None:
     """Read, separate and write; nothing appears under its name unless all of it does."""
     progress = Progress()
     with (
-        _ending_in_order() as hold_on, _hearing_warnings() as heard, limit_threads(request.threads),
+        ending_in_order() as hold_on, hearing_warnings() as heard, limit_threads(request.threads),
         open_frames(request.source, **request.part) as frames,
     ):  # fmt: skip
         run = Run(frames, request.checked, progress)
@@ -136,46 +135,6 @@ def _separate(run: Run, sinks: dict[str, Sink], progress: Progress) -> None:
                 for name, sink in sinks.items():
                     sink.write(_shown(name, sink.kind, block, pieces, white))
             told(run.n_frames)
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[Callable[[], None]]:
-    """Clear away what is not complete when told to end, or when the terminal goes, as after Ctrl-C.
-
-    Yields what makes us deaf to that until we are through.
-    """
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores one of them
-    before = {number: signal.signal(number, _as_interrupt) for number in ours}
-    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
-
-    def hold_on() -> None:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-
-    try:
-        yield hold_on
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _as_interrupt(signum: int, frame: object) -> None:
-    raise KeyboardInterrupt
-
-
-@contextmanager
-def _hearing_warnings() -> Iterator[list[str]]:
-    """Say a warning in one line, without the place in our code; yield what has been said."""
-    heard: list[str] = []
-
-    def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        heard.append(str(message))
-        typer.echo(f"warning: {message}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = say
-        yield heard
 
 
 def _shown(name: str, kind: str, block: Array, pieces: Pieces, white: float) -> Array:

@@ -67,9 +67,9 @@ def write_matrix(
     """
     rows = Rows.of(matrix, sample_names, feature_names)
     extension = Path(path).suffix.lower()
-    if extension not in _WRITERS:
-        raise ValueError(f"{os.fspath(path)} is not of a known kind: {', '.join(_WRITERS)}.")
-    _WRITERS[extension](Path(path), rows)
+    if extension not in WRITERS:
+        raise ValueError(f"{os.fspath(path)} is not of a known kind: {', '.join(WRITERS)}.")
+    WRITERS[extension](Path(path), rows)
 
 
 def _write_text(path: Path, rows: Rows) -> None:
@@ -164,7 +164,7 @@ def _write_zarr(path: Path, rows: Rows) -> None:
             start += len(block)
 
 
-_WRITERS: dict[str, Callable[[Path, Rows], None]] = {
+WRITERS: dict[str, Callable[[Path, Rows], None]] = {
     ".csv": _write_text,
     ".tsv": _write_text,
     ".parquet": _write_parquet,

@@ -25,13 +25,14 @@ def placing(path: str | os.PathLike[str]) -> Iterator[Path]:
             if temporary.is_file():
                 with temporary.open("r+b") as file:
                     os.fsync(file.fileno())
-            _replace(temporary, target)
+            replace(temporary, target)
         except BaseException:
-            _remove(temporary)
+            remove(temporary)
             raise
 
 
-def _replace(temporary: Path, target: Path) -> None:
+def replace(temporary: Path, target: Path) -> None:
+    """Put a file or folder in the place of another."""
     if not target.is_dir():
         temporary.replace(target)
         return
@@ -43,10 +44,11 @@ def _replace(temporary: Path, target: Path) -> None:
     except BaseException:
         old.replace(target)
         raise
-    _remove(old)
+    remove(old)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file or folder, if it is there."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
