@@ -25,7 +25,8 @@ def with_entry(value):
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (with_entry(np.nan), "contains NaN"),
+        (np.full((40, 6), np.nan), "every entry of sample 0 is missing"),
+        (np.where(np.arange(6) == 2, np.nan, X), "every entry of feature 2 is missing"),
         (with_entry(np.inf), "contains infinity"),
         (X[:, 0], "Expected 2D array"),
         (X[None], "dim 3"),
@@ -44,10 +45,17 @@ def test_data(Estimator, data, text):
         Estimator(2).fit(data)
 
 
-@pytest.mark.parametrize("Estimator", ESTIMATORS)
-def test_sparse_data(Estimator):
+def test_sparse_data():
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        Estimator(2).fit(sp.csr_matrix(X))
+        FastRobustPCAOnGraphs(2).fit(sp.csr_matrix(X))
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering])
+def test_sparse_data_with_gaps(Estimator):
+    with pytest.raises(ValueError, match="contains NaN"):
+        Estimator(2).fit(sp.csr_matrix(with_entry(np.nan)))
+    with pytest.raises(ValueError, match="a mask is for dense data"):
+        Estimator(2).fit(sp.csr_matrix(X), mask=np.ones(X.shape, dtype=bool))
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
@@ -181,7 +189,8 @@ def test_complex_weights():
         (lambda: knn_graph(X, 0), "n_neighbors=0"),
         (lambda: knn_graph(X, 3, neighbors="psychic"), "neighbors must be"),
         (lambda: knn_graph(X, 3, bandwidth=0), "bandwidth must be positive"),
-        (lambda: knn_graph(with_entry(np.nan), 3), "contains NaN"),
+        (lambda: knn_graph(with_entry(np.inf), 3), "contains infinity"),
+        (lambda: knn_graph(sp.csr_array(with_entry(np.nan)), 3), "contains NaN"),
         (lambda: grid_graph((0, 3)), "positive"),
         (lambda: chain_graph(0), "positive"),
         (lambda: chain_graph(3).laplacian("magic"), "laplacian must be"),

@@ -176,12 +176,6 @@ def test_directions_that_the_data_do_not_have_are_not_divided_by(Estimator, rng)
     assert np.abs(model.transform(noisy)).max() < 10 * np.abs(model.embedding_).max()
 
 
-def test_a_mask_needs_a_graph_that_is_given(digits):
-    X, _ = digits
-    with pytest.raises(ValueError, match="mask needs a sample_graph"):
-        RobustPCAOnGraphs().fit(X, mask=np.ones(X.shape, dtype=bool))
-
-
 # --- contract --------------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from graphlowrank import (
 from graphlowrank.choices import Choice, FitReport, health
 from graphlowrank.cluster_count import count_clusters
 from graphlowrank.graphs import Graph
+from graphlowrank.settings import AFFORDABLE_ENTRIES, AUTO_SAMPLES, Settings
 
 EVERY = [
     CompressiveClustering(3), CompressivePCA(3), FastRobustPCAOnGraphs(), GraphLaplacianPCA(2), GraphNMF(2),
@@ -88,3 +89,12 @@ def test_a_given_graph_is_counted_on(rng):
     model = CompressiveClustering("auto", sample_graph=graph, random_state=0).fit(rng.standard_normal((150, 8)))
     assert model.n_clusters_ == 3
     assert model.conductance_ == 0
+
+
+def test_the_small_problem_stays_affordable_whatever_the_number_of_features():
+    assert Settings().kept(5000, 16_000) == (1000, 4000)
+    for n, p in ((5000, 1_000_000), (300, 1_000_000), (10**6, 10**6)):
+        rows, columns = Settings().kept(n, p)
+        assert rows * columns <= 100 * AFFORDABLE_ENTRIES  # a tenth of the samples at least
+        assert min(rows, AUTO_SAMPLES) * columns == pytest.approx(AFFORDABLE_ENTRIES, rel=0.01)
+    assert Settings(feature_graph=None).kept(5000, 1_000_000)[1] == 1_000_000  # nothing to decode them with

@@ -17,15 +17,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
 from graphlowrank import CompressiveClustering
-from graphlowrank.cli import app, label_files, outputs, preparing
+from graphlowrank.cli import app, outputs, preparing
 from graphlowrank.cli import cluster as command
-from graphlowrank.cli.cluster import coordinates, plane_of
-from graphlowrank.cli.options import ScaledBy
-from graphlowrank.cli.preparing import Preparation, log_counts, most_variable, prepare, size_factors, variances
+from graphlowrank.cli.cluster import plane_of
+from graphlowrank.cli.options import OPTION_OF, ScaledBy, in_options
+from graphlowrank.cli.preparing import Preparation, prepare
+from graphlowrank.cli.shell import RemedyError
 from graphlowrank.cli.telling import as_text, in_sizes
 from graphlowrank.estimators.clustering import OPTIONS
 from graphlowrank.graphs import knn_graph
+from graphlowrank.principal import coordinates
 from graphlowrank.tables import Table
+from graphlowrank.tables.writing import labels as label_files
 from helpers import interruptible
 
 HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
@@ -36,12 +39,12 @@ SLOW = """
 import signal, sys, time
 from graphlowrank.cli import app, cluster
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
-write = cluster.write
-def wait(path, found):
-    write(path, found)
+write = cluster.write_labels
+def wait(*parts, **named):
+    write(*parts, **named)
     print("written", file=sys.stderr, flush=True)
     time.sleep(60)
-cluster.write = wait
+cluster.write_labels = wait
 app()
 """
 
@@ -153,11 +156,15 @@ def test_options_reach_the_model(here, monkeypatch):
         "n_clusters": "auto", "scaling": "auto", "n_draws": 1, "random_state": 0, "n_jobs": None
     }  # fmt: skip
     run("in.csv -o out.csv -k 4 --scaling samples --draws 3 --neighbors 7 --seed 5 --threads 2 --gamma-samples 2 "
-        "--gamma-features 0.5")  # fmt: skip
+        "--gamma-features 0.5 --downsampling 2 1.5")  # fmt: skip
     assert seen.call_args.kwargs == {
         "n_clusters": 4, "scaling": "samples", "n_draws": 3, "random_state": 5, "n_jobs": 2, "n_neighbors": 7,
-        "gamma_samples": 2.0, "gamma_features": 0.5,
+        "gamma_samples": 2.0, "gamma_features": 0.5, "downsampling": (2.0, 1.5),
     }  # fmt: skip
+    for auto in ("--downsampling auto", "--downsampling=auto"):
+        seen.reset_mock()
+        run(f"{auto} in.csv -o out.csv")
+        assert "downsampling" not in seen.call_args.kwargs
     assert {kind.value for kind in ScaledBy} == set(OPTIONS["scaling"])
 
 
@@ -224,8 +231,58 @@ def test_anndata_gets_its_labels_in_place(here, blobs):
     assert_array_equal(found.X, blobs[0].astype(np.float32))
     labels = found.obs["kind"].astype(str).astype(int).to_numpy()
     assert_array_equal(labels, CompressiveClustering(3, random_state=0).fit(blobs[0].astype(np.float32)).labels_)
+    X = blobs[0].astype(np.float32)
+    assert_allclose(found.obsm["X_kind"], coordinates(X, 3)[0], atol=1e-4)
     assert found.obsm["X_kind"].shape == (120, 5)
     assert tree(here) == ["in.csv", "in.h5ad"]
+
+
+def test_coordinates_are_those_of_the_scaled_data_that_the_model_holds(here, monkeypatch):
+    models, seen = [], Mock(side_effect=coordinates)
+
+    class Model(CompressiveClustering):
+        def fit(self, X, y=None):
+            models.append(self)
+            return super().fit(X)
+
+    monkeypatch.setattr(command, "CompressiveClustering", Model)
+    monkeypatch.setattr(command, "coordinates", seen)
+    done("in.csv -k 3 --scaling features -o out.h5ad -r r.html")
+    assert seen.call_args.args[0] is models[0]._fit_X  # no copy is made to scale them again
+    done("in.csv -k 3 -o out.csv")
+    assert seen.call_count == 1  # nor are they computed where nobody asks
+
+
+@pytest.mark.parametrize("column", ["cell", "_index", ".", "a/b", "sample", "confidence"])
+def test_a_column_that_the_file_cannot_take_is_refused_before_any_work(here, monkeypatch, blobs, column):
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(120)], name="cell"))
+    anndata.AnnData(blobs[0], obs=obs).write_h5ad("in.h5ad")
+    before = (here / "in.h5ad").read_bytes()
+    monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
+    cause, remedy = failure(run(f"in.h5ad -o in.h5ad --column {column}"))
+    assert cause.startswith("--column must ")
+    assert repr(column) in cause
+    assert (remedy, (here / "in.h5ad").read_bytes() == before) == (HELP, True)
+    if column != "cell":  # a new file has an index of its own
+        assert failure(run(f"in.csv -o out.h5ad --column {column}"))[0] == cause
+
+
+def test_the_confidence_must_not_take_the_place_of_the_names_either(here, monkeypatch, blobs):
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(120)], name="label_confidence"))
+    anndata.AnnData(blobs[0], obs=obs).write_h5ad("in.h5ad")
+    monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
+    assert failure(run("in.h5ad -o in.h5ad"))[0].startswith("--column must not be 'label_confidence', which holds")
+
+
+def test_anndata_of_an_old_layout_is_refused_before_any_work(here, monkeypatch, blobs):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File("old.h5ad", "w") as file:
+        file["X"] = blobs[0]
+        file["obs"] = np.array([(f"c{i}".encode(),) for i in range(120)], dtype=[("index", "S5")])
+    monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
+    assert failure(run("old.h5ad -o new.h5ad"))[0].startswith("old.h5ad has no table of samples (obs)")
 
 
 def test_a_graph_of_the_file_is_used(here, blobs):
@@ -251,36 +308,17 @@ def test_a_graph_of_the_file_is_used(here, blobs):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
     counts, _ = make_counts()
-    monkeypatch.setattr(preparing, "BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
+    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
     values = sp.csr_array(counts) if sparse else counts
     names = tuple(f"g{i}" for i in range(40))
     found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
+    assert isinstance(found.X, sp.csr_array) == sparse
     totals = counts.sum(axis=1)
     whole = np.log1p(counts * np.median(totals) / totals[:, None])
     kept = np.sort(np.argsort(-whole.var(axis=0))[:12])
-    assert_allclose(found.X, whole[:, kept])
+    assert_allclose(found.X.toarray() if sparse else found.X, whole[:, kept])
     assert found.feature_names == tuple(names[i] for i in kept)
     assert set(kept) <= set(range(15))  # those that differ between kinds
-    assert_allclose(variances(preparing.made(values, None)), counts.var(axis=0))
-
-
-def test_counts_stay_as_they_came():
-    counts, _ = make_counts()
-    values = sp.csr_array(counts.astype(np.float32))
-    before = values.toarray()
-    prepare(Table(values), Preparation(normalize_counts=True), Path("x"))
-    assert_array_equal(values.toarray(), before)
-    assert_array_equal(log_counts(values).toarray(), np.log1p(before))
-    assert_allclose(log_counts(values, np.full(90, 2.0)).toarray(), np.log1p(before / 2), rtol=1e-6)
-    assert_array_equal(values.toarray(), before)
-    assert log_counts(values).dtype == np.float32
-
-
-def test_cells_without_a_count_do_no_harm():
-    counts = np.array([[0, 0], [2, 2], [0, 0]])
-    assert_array_equal(size_factors(counts), [1, 1, 1])
-    assert_array_equal(size_factors(np.zeros((2, 2))), [1, 1])
-    assert_array_equal(most_variable([counts], 1), [0])
 
 
 def test_cells_are_told_apart_by_normalised_counts(here):
@@ -297,37 +335,125 @@ def test_cells_are_told_apart_by_normalised_counts(here):
 
 
 def test_what_does_not_fit_into_memory_is_refused_and_fewer_features_are_not(here, monkeypatch):
-    sp.save_npz("in.npz", sp.csr_matrix(make_counts()[0].astype(float)))
+    np.save("in.npy", make_counts()[0].astype(float).astype(int))  # whole numbers are copied
     monkeypatch.setattr(preparing, "allowed_bytes", lambda: 2 * 90 * 20 * 8)
-    assert failure(run("in.npz -k 3 -o out.npy")) == (
-        "in.npz needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", preparing.FEWER
+    assert failure(run("in.npy -k 3 -o out.npy")) == (
+        "in.npy needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", preparing.FEWER
     )  # fmt: skip
-    assert failure(run("in.npz -k 3 -o out.npy --top-features 21"))[1] == preparing.FEWER
-    done("in.npz -k 3 -o out.npy --top-features 20")
+    assert failure(run("in.npy -k 3 -o out.npy --top-features 21"))[1] == preparing.FEWER
+    done("in.npy -k 3 -o out.npy --top-features 20")
+
+
+def test_sparse_tables_that_stay_sparse_need_no_room_for_a_dense_one(here, monkeypatch):
+    counts, kinds = make_counts()
+    sp.save_npz("in.npz", sp.csr_matrix(counts.astype(np.float32)))
+    np.save("in.npy", counts)
+    monkeypatch.setattr(preparing, "allowed_bytes", lambda: 1)
+    done("in.npz -k 3 --normalize-counts -o out.npy -r r.html")
+    labels = np.load("out.npy")
+    assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
+    assert failure(run("in.npy -k 3 -o out.npy"))[1] == preparing.FEWER
+    with pytest.raises(RemedyError):
+        prepare(Table(sp.csr_array(counts)), Preparation(), Path("x"), only_dense=True)
+
+
+# --- missing values ---
+
+
+def with_gaps(X, *places):
+    X = X.astype(float).copy()
+    for place in places:
+        X[place] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("preparation", [Preparation(), Preparation(normalize_counts=True, top_features=39)])
+def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparation):
+    counts, _ = make_counts()
+    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 40 * 7)
+    X = with_gaps(counts, (3, 4), (50, 2), (50, 6))
+    found = prepare(Table(sp.csr_array(X) if sparse else X), preparation, Path("x"))
+    assert isinstance(found.X, np.ndarray)  # the estimators take gaps in dense matrices
+    assert np.isnan(found.X).sum() == 3
+    assert found.steps[0] == f"3 of {found.X.size} values are missing"
+    if preparation == Preparation():
+        assert_array_equal(found.X, X)
+
+
+def test_missing_values_are_said(here, blobs):
+    pd.DataFrame(with_gaps(blobs[0], (3, 4), (50, 2)), columns=list("abcdefghij")).to_csv("gaps.csv", index=False)
+    result = done("gaps.csv -k 3 -o out.h5ad -r r.html")
+    assert result.stdout.splitlines()[1] == "Prepared: 2 of 1200 values are missing."
+    assert "3 clusters of 40, 40 and 40 samples" in result.stdout
+    assert "2 of 1200 values are missing" in (here / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("places", "asked", "cause", "remedy"),
+    [
+        ([(2, slice(None))], {}, "x has no value in row 3 ('s2').", "leave out rows without any value"),
+        ([2, 5, 6], {}, "x has no value in row 3 ('s2'), nor in 2 other rows.", "leave out rows without any value"),
+        ([(slice(None), 1)], {}, "x has no value in column 2 ('b').", "leave out columns without any value"),
+        ([(slice(None), [1, 3])], {"top_features": 3}, "x has no value in column 2 ('b').",
+         "leave out columns without any value"),
+        ([(0, [0, 2])], {"top_features": 2}, "x has no value of the kept features in row 1 ('s0').",
+         "leave out rows without any value, or keep more features"),
+    ],
+)  # fmt: skip
+def test_samples_and_features_without_any_value_are_refused(sparse, places, asked, cause, remedy):
+    X = with_gaps(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, *places)
+    table = Table(sp.csr_array(X) if sparse else X, tuple(f"s{i}" for i in range(8)), tuple("abcd"))
+    with pytest.raises(RemedyError) as caught:
+        prepare(table, Preparation(**asked), Path("x"))
+    assert (str(caught.value), caught.value.remedy) == (cause, remedy)
+
+
+def test_features_without_any_value_are_not_chosen():
+    X = with_gaps(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, (slice(None), 0), (1, 2))
+    found = prepare(Table(X, None, tuple("abcd")), Preparation(top_features=2), Path("x"))
+    assert found.feature_names == ("c", "d")
+    assert found.steps[0] == "1 of 16 values is missing"
+
+
+def test_gaps_do_not_hide_values_without_a_logarithm():
+    X = with_gaps(-np.ones((8, 4)), (0, 0))
+    with pytest.raises(RemedyError, match="negative values, the least is -1"):
+        prepare(Table(X), Preparation(normalize_counts=True), Path("x"))
+
+
+def test_infinite_values_are_refused_where_missing_ones_are_not(here, blobs):
+    X = with_gaps(blobs[0], (3, 4))
+    X[5, 1] = np.inf
+    np.save("gaps.npy", X)
+    assert failure(run("gaps.npy -o out.csv")) == (
+        "gaps.npy has 1 value that is infinite, the first in row 6, column 2.",
+        "put numbers there, or leave the cells empty: values may be missing",
+    )
 
 
 # --- refusals ---
 
 
-def test_missing_values_are_counted_and_the_first_is_named(here, blobs):
-    X = blobs[0].copy()
-    X[3, 4] = X[50, 2] = np.nan
-    pd.DataFrame(X, index=[f"s{i}" for i in range(120)], columns=list("abcdefghij")).to_csv("gaps.csv")
-    assert failure(run("gaps.csv -o out.csv")) == (
-        "gaps.csv has 2 values that are missing or infinite, the first in row 4 ('s3'), column 5 ('e').", FILL
-    )  # fmt: skip
+def test_infinite_values_of_a_sparse_table_are_counted_and_the_first_is_named(here):
     sparse = sp.csr_array(([1.0, np.inf, 2.0], ([0, 2, 2], [1, 0, 3])), shape=(4, 5))
     sp.save_npz("gaps.npz", sparse)
     assert failure(run("gaps.npz -o out.csv"))[0].endswith(
-        "has 1 value that is missing or infinite, the first in row 3, column 1."
+        "has 1 value that is infinite, the first in row 3, column 1."
     )
-    assert tree(here) == ["gaps.csv", "gaps.npz", "in.csv"]
+    assert tree(here) == ["gaps.npz", "in.csv"]
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [("in.csv", "--output"), ("in.csv -o out.csv -k 0", "'0' is neither"), ("in.csv -o out.csv -k many", "'many' is"),
      ("in.csv -o out.csv --scaling some", "features"), ("in.csv -o out.csv --draws 0", "--draws"),
+     *((f"in.csv -o out.csv --downsampling {words}", text) for words, text in {
+         "0.5 2": "'0.5' is no number >= 1: give two of them, or 'auto' alone", "2 b": "'b' is no number",
+         "inf 2": "'inf' is no number", "nan 2": "'nan' is no number", "2 auto": "'auto' is no number",
+         "auto 2": "unexpected extra argument", "2": "--downsampling",
+     }.items()),
      ("in.csv -o .", "--output"), ("in.csv -o out.csv --top-features 0", "--top-features"), ("-o out.csv", "FILE")],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(here, given, text):
@@ -346,7 +472,7 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o out.csv -r ./out.csv", "--output and --report are the same place", HELP),
         ("in.csv -o text.csv/out.csv", "cannot write text.csv/out.csv: ", PLACE),
         ("in.csv -o out.csv --key X", "in.csv takes no key", HELP),
-        ("in.csv -o out.csv --column confidence", "--column cannot be 'confidence'", HELP),
+        ("in.csv -o out.csv --column confidence", "--column must not be 'confidence'", HELP),
         ("in.csv -o out.csv --normalize-counts", "in.csv has negative values, the least is -", "leave out --norma"),
         ("in.csv -o out.csv --log1p", "in.csv has values down to -", "leave out --log1p"),
     ],
@@ -361,8 +487,37 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
 
 def test_more_clusters_than_samples(here):
     cause, remedy = failure(run("in.csv -o out.csv -k 500"))
-    assert cause == "n_clusters=500 is more than the 120 samples."
+    assert cause == "--clusters 500 is more than the 120 samples."
     assert (remedy, tree(here)) == (HELP, ["in.csv"])
+
+
+def test_messages_of_the_library_name_the_options(here):
+    result = run("in.csv -o out.csv -k 8 --downsampling 20 1 -r r.html")
+    assert failure(result)[0] == "--clusters 8 is more than the 6 kept samples (see --downsampling)."
+    cause, _ = failure(run("in.csv -o out.csv --neighbors 120"))
+    assert cause == "--neighbors 120 needs at least 121 samples, got 120 samples; lower --neighbors."
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_the_library_name_the_options(here):
+    result = done("in.csv -o out.csv -k 2 --downsampling 20 1 --json")
+    said = "--downsampling 20 1 keeps only 6 of 120 samples; expect a coarse answer."
+    assert json.loads(result.stdout)["warnings"] == [said]
+    assert f"warning: {said}" in result.stderr.splitlines()
+
+
+def test_options_that_messages_are_put_in_exist():
+    commands = typer.main.get_command(app).commands
+    options = {opt for name in ("cluster", "recover") for option in commands[name].params for opt in option.opts}
+    assert set(OPTION_OF.values()) <= options
+    model = {**CompressiveClustering().get_params(), "n_components": None}
+    assert {name for name in OPTION_OF if name.isidentifier()} <= set(model)
+
+
+@pytest.mark.parametrize("text", ["n_clusters.csv has text", "/data/downsampling/x.npy is damaged",
+                                  "my_n_jobs is", "downsampling-2.csv has 3 columns", "a column of text"])  # fmt: skip
+def test_names_of_files_and_words_are_left_alone(text):
+    assert in_options(text) == text
 
 
 @pytest.mark.parametrize(
@@ -385,11 +540,11 @@ def test_debug_shows_the_failure_itself(here):
 @pytest.mark.parametrize(
     ("home", "step", "error", "said"),
     [
-        (command, "write", OSError(28, "no space"), "error: no space"),
-        (command, "write", KeyboardInterrupt(), "interrupted; no half-written file is left"),
+        (command, "write_labels", OSError(28, "no space"), "error: no space"),
+        (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
         (command.FitPage, "to_html", ValueError("no"), "error: no"),
         (outputs, "_to_disk", OSError(28, "no space"), "error: no space"),
-        (label_files.Path, "write_text", OSError(28, "no space"), "error: no space"),
+        (label_files, "writing", OSError(28, "no space"), "error: no space"),
     ],
 )
 def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, error, said):
@@ -443,13 +598,12 @@ def test_completion_is_offered_and_can_be_installed(tmp_path):
     assert done.stdout.split() == ["--normalize-counts"]
 
 
-# --- coordinates ---
+# --- the plane of the page ---
 
 
 def test_the_plane_holds_the_centres(blobs):
     X, kinds = blobs
-    scores, values = coordinates(X, 3)
-    assert_allclose(values, np.linalg.svd(X - X.mean(axis=0), compute_uv=False), rtol=1e-6)
+    scores, _ = coordinates(X, 3)
     places = plane_of(scores, kinds)
     centres = np.stack([places[kinds == kind].mean(axis=0) for kind in range(3)])
     apart = np.stack([scores[kinds == kind].mean(axis=0) for kind in range(3)])

@@ -2,6 +2,7 @@ import inspect
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,7 +26,18 @@ ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]
 
 
-@parametrize_with_checks([Estimator(n_neighbors=3) for Estimator in ESTIMATORS])
+NODES = "a sample is a node of the graphs whatever its weight in the loss"
+CLUSTERS = "asks for 8 clusters of at most 6 different samples: a warning is what we promise"
+
+
+def weight_checks(estimator):
+    failing = {f"check_sample_weight_equivalence_on_{kind}_data": NODES for kind in ("dense", "sparse")}
+    if isinstance(estimator, CompressiveClustering):
+        failing |= dict.fromkeys(["check_sample_weights_shape", "check_sample_weights_not_overwritten"], CLUSTERS)
+    return failing
+
+
+@parametrize_with_checks([Estimator(n_neighbors=3) for Estimator in ESTIMATORS], expected_failed_checks=weight_checks)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -36,12 +48,7 @@ TOO_FEW = "has 5 or 10 samples, too few for 10 neighbours: an error is what we p
 @parametrize_with_checks(
     [Estimator() for Estimator in ESTIMATORS],
     expected_failed_checks=lambda estimator: (
-        {
-            "check_estimators_nan_inf": TOO_FEW,
-            "check_fit2d_1feature": TOO_FEW,
-        }
-        if estimator.n_neighbors == 10
-        else {}
+        weight_checks(estimator) | ({"check_fit2d_1feature": TOO_FEW} if estimator.n_neighbors == 10 else {})
     ),
 )
 def test_scikit_learn_checks_with_default_parameters(estimator, check):
@@ -221,12 +228,33 @@ def test_works_in_a_pipeline_and_a_grid_search():
     assert search.best_score_ > 0.9
 
 
+FRAMES = {"pandas": pd.DataFrame, "polars": polars.DataFrame}
+
+
 @pytest.mark.parametrize("Estimator", RECOVERY)
-def test_set_output_gives_frames(Estimator):
-    X = pd.DataFrame(load_digits().data[:100]).rename(columns=lambda c: f"pixel{c}")
-    out = Estimator(3, random_state=0).set_output(transform="pandas").fit(X).transform(X)
-    assert isinstance(out, pd.DataFrame)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_in_and_out(Estimator, kind):
+    X = load_digits().data[:100]
+    names = [f"pixel{i}" for i in range(64)]
+    frame = FRAMES[kind](dict(zip(names, X.T, strict=True)))
+    model = Estimator(3, random_state=0).set_output(transform=kind).fit(frame)
+    out = model.transform(frame)
+    assert isinstance(out, FRAMES[kind])
     assert list(out.columns) == [f"{Estimator.__name__.lower()}{i}" for i in range(3)]
+    assert list(model.feature_names_in_) == names
+    assert_array_equal(np.asarray(out), Estimator(3, random_state=0).fit(X).transform(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(FRAMES[kind](dict(zip(names[::-1], X.T, strict=True))))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_clusters_of_frames(kind):
+    X = np.array(load_digits().data[:150])
+    X[3, 5] = np.nan
+    frame = FRAMES[kind](dict(zip([f"pixel{i}" for i in range(64)], X.T, strict=True)))
+    model = CompressiveClustering(10, random_state=0).fit(frame)
+    assert_array_equal(model.labels_, CompressiveClustering(10, random_state=0).fit(X).labels_)
+    assert_array_equal(model.predict(frame), CompressiveClustering(10, random_state=0).fit(X).predict(X))
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)

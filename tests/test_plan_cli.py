@@ -56,3 +56,25 @@ def test_too_few_samples_are_one_sentence(tmp_path, rows):
     assert len(found.stderr.strip().splitlines()[-2:]) == 2
     assert run(tmp_path / "none.npy").exit_code == 1
     assert run(tmp_path / "few.npy", "-k", 0).exit_code == 2
+
+
+def test_what_is_kept_can_be_asked_for(digits):
+    record = json.loads(run(digits, "-k", 5, "--downsampling", 3, 2, "--json").stdout)
+    assert record["kept"] == [100, 32]
+    assert json.loads(run(digits, "-k", 5, "--downsampling", "auto", "--json").stdout)["kept"] == [300, 64]
+    assert run(digits, "--downsampling", 0, 2).exit_code == 2
+
+
+def test_messages_name_the_options(digits):
+    found = run(digits, "--recover", "-k", 9, "--downsampling", 1, 10)
+    assert found.exit_code == 1
+    *_, cause, remedy = found.stderr.splitlines()
+    assert cause.startswith("error: --clusters 9 is more than the 6 kept")
+    assert remedy.startswith("see graphlowrank plan --help")
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_name_the_options(digits):
+    found = run(digits, "-k", 3, "--downsampling", 1, 10, "--json")
+    assert json.loads(found.stdout)["kept"] == [300, 6]
+    assert "warning: --downsampling 1 10.67 keeps only 6 of 64 features" in found.stderr  # as the small fits have it

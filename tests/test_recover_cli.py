@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import typer
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
@@ -18,7 +20,8 @@ from typer.testing import CliRunner
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
-from graphlowrank.tables import read, write_matrix
+from graphlowrank.cli.preparing import Prepared
+from graphlowrank.tables import Table, read, write_matrix
 from helpers import interruptible
 
 HELP = "see graphlowrank recover --help, or run it again with --debug to see where it failed"
@@ -116,10 +119,10 @@ def test_options_reach_the_model(here, monkeypatch):
     run("in.csv -o out.npy")
     assert seen.call_args.kwargs == {"n_components": None, "loss": "l1", "random_state": 0, "n_jobs": None}
     run("in.csv -o out.npy --rank 3 --loss huber --seed 5 --threads 2 --neighbors 4 --gamma-samples 1 "
-        "--gamma-features 0")  # fmt: skip
+        "--gamma-features 0 --downsampling 3 1")  # fmt: skip
     assert seen.call_args.kwargs == {
         "n_components": 3, "loss": "huber", "random_state": 5, "n_jobs": 2, "n_neighbors": 4, "gamma_samples": 1.0,
-        "gamma_features": 0.0,
+        "gamma_features": 0.0, "downsampling": (3.0, 1.0),
     }  # fmt: skip
 
 
@@ -162,7 +165,8 @@ def test_json_is_all_of_stdout(here):
 @pytest.mark.parametrize(
     ("given", "text"),
     [("", "--output"), ("-o out.npy --rank 0", "--rank"), ("-o out.npy --loss l3", "huber"),
-     ("-o out.npy --gamma-samples -1", "--gamma-samples")],
+     ("-o out.npy --gamma-samples -1", "--gamma-samples"), ("-o out.npy --downsampling 0 1", "--downsampling"),
+     ("-o out.npy --downsampling 2 1 --no-compression", "--no-compression works on the whole matrix")],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(here, given, text):
     result = run(f"in.csv {given}")
@@ -181,7 +185,8 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o mine.zarr", "mine.zarr is a folder of other things, which is not replaced.", PLACE),
         ("in.csv -o file/out.npy", "cannot write file/out.npy: ", PLACE),
         ("in.csv -o out.npy --graph g", "in.csv takes no graph", HELP),
-        ("gaps.csv -o out.npy", "gaps.csv has 1 value that is missing or infinite", "fill them in"),
+        ("gaps.csv -o out.npy", "gaps.csv has no value in row 2.", "leave out rows without any value"),
+        ("inf.csv -o out.npy", "inf.csv has 1 value that is infinite, the first in row 2", "put numbers there"),
     ],
 )
 def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
@@ -189,7 +194,8 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
     (here / "mine.zarr").mkdir()
     for name in ("mine.zarr/notes.txt", "file"):
         (here / name).write_text("mine")
-    (here / "gaps.csv").write_text("a,b\n1,2\n3,\n")
+    (here / "gaps.csv").write_text("a,b\n1,2\n,\n3,4\n")
+    (here / "inf.csv").write_text("a,b\n1,2\n3,inf\n")
     before = tree(here)
     said, advice = failure(run(given))
     assert (said[: len(cause)], advice[: len(remedy)], tree(here)) == (cause, remedy, before)
@@ -197,7 +203,7 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
 
 def test_too_high_a_rank(here):
     cause, remedy = failure(run("in.csv -o out.npy --rank 13"))
-    assert "n_components=13 is more than the 12" in cause
+    assert cause.startswith("--rank 13 is more than the 12")
     assert (remedy, tree(here)) == (HELP, ["in.csv"])
 
 
@@ -267,7 +273,7 @@ def test_both_commands_have_the_same_options_for_the_same_things():
     one, other = ({option.name: option for option in commands[name].params} for name in ("cluster", "recover"))
     shared = one.keys() & other.keys()
     assert shared >= {"key", "header", "index", "transpose", "graph", "normalize_counts", "log1p", "top_features",
-                      "seed", "threads", "report", "as_json", "debug", "neighbors"}  # fmt: skip
+                      "seed", "threads", "report", "as_json", "debug", "neighbors", "downsampling"}  # fmt: skip
     for name in shared - {"output"}:
         assert (one[name].opts, one[name].default, one[name].help) == (
             other[name].opts, other[name].default, other[name].help
@@ -286,3 +292,76 @@ def test_a_residual_is_computed_where_it_is_asked_for():
     assert_allclose(left.of_samples, np.linalg.norm(whole, axis=1))
     assert left.share == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
     assert_array_equal(X, make_matrix()[1])
+
+
+# --- sparse data, and data with gaps ---
+
+
+def dotted(seed=0):
+    """Data with zeros and gaps, and a matrix beside it; blocks of seven rows are to be seen as a whole."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((60, 12)) < 0.4, make_matrix()[1], 0.0)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 0] = np.arange(60)  # every sample has a value
+    return X, make_matrix()[0]
+
+
+@pytest.fixture
+def few_rows(monkeypatch):
+    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 12 * 7)
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_residual_leaves_out_what_is_missing(sparse):
+    X, low_rank = dotted()
+    residual = command.Residual(sp.csr_array(X) if sparse else X, low_rank)
+    known = ~np.isnan(X)
+    for index in (slice(3, 7), (slice(None), slice(2, 5))):
+        assert_array_equal(residual[index], (X - low_rank)[index])
+    offset = np.arange(12.0)
+    left = command.left_over(residual, offset)
+    errors = np.where(known, X - low_rank, 0)
+    assert_allclose(left.of_samples, np.linalg.norm(errors, axis=1))
+    assert left.share == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
+    medians = [np.nanmedian(np.abs(X - low_rank)[a : a + 7]) for a in range(0, 60, 7)]
+    assert left.typical == pytest.approx(np.median(medians))
+
+
+@pytest.mark.usefixtures("few_rows")
+@pytest.mark.parametrize("picture", [None, (3, 4)])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, picture):
+    X, low_rank = dotted()
+    data = Prepared(sp.csr_array(X) if sparse else X, None, None, ())
+    residual = command.Residual(data.X, low_rank)
+    left = command.left_over(residual, np.zeros(12))
+    found, n_filled = command._recovered(data, Table(X, picture=picture), residual, left)
+    assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
+    shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
+    missing = np.isnan(X[shown])
+    assert n_filled == missing.sum() > 0
+    assert np.isfinite(found.given).all()
+    assert_array_equal(found.given[missing], found.recovered[missing])
+    wanted = X[shown] if picture else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    assert_allclose(found.given[~missing], wanted[~missing])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_gaps_go_all_the_way(here, sparse):
+    X, _ = dotted()
+    sp.save_npz("gaps.npz", sp.csr_array(X))
+    np.save("gaps.npy", X)
+    result = done(f"{'gaps.npz' if sparse else 'gaps.npy'} --rank 2 -o out.npy -s errors.npy -r r.html --json")
+    n_missing = np.isnan(X).sum()
+    assert json.loads(result.stdout)["prepared"] == [f"{n_missing} of 720 values are missing"]
+    assert_allclose(np.load("out.npy") + np.load("errors.npy"), X)  # NaN where the data have it
+    page = (here / "r.html").read_text(encoding="utf-8")
+    assert "values that are missing are shown as recovered" in page
+    assert not re.search(r"[ML ]nan|>nan<", page)  # nothing is drawn or said of what is not there
+
+
+def test_the_whole_matrix_is_made_dense(here):
+    sp.save_npz("in.npz", sp.csr_array(make_matrix()[1]))
+    done("in.npz --no-compression -o out.npy")
+    assert_allclose(np.load("out.npy"), FastRobustPCAOnGraphs(random_state=0).fit(make_matrix()[1]).low_rank_)

@@ -42,12 +42,13 @@ def test_the_gradient_vanishes_at_the_answer(seed, corner, ridged, weighted):
     assert found.converged
 
 
+@pytest.mark.parametrize("rows", [1, 30])  # of importance: one for all, or one each
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [1, 4])
-def test_the_kernel_agrees_with_its_twin(dtype, k):
+def test_the_kernel_agrees_with_its_twin(dtype, k, rows):
     Y, C, _ = problem(0, n=30, q=200, k=k)
     Y, C = Y.astype(dtype), C.astype(dtype)
-    importance, ridge = np.linspace(0.5, 2, 200).astype(dtype), np.linspace(0, 1, k)
+    importance, ridge = np.linspace(0.5, 2, 200 * rows).astype(dtype).reshape(rows, 200), np.linspace(0, 1, k)
     answers = []
     for fit in (huber_rows, fit_plainly):
         scores, n_iter = np.zeros((30, k)), np.zeros(30, dtype=np.int64)

@@ -24,6 +24,7 @@ from graphlowrank import LowRankMatrix
 from graphlowrank.tables import read, write_labels, write_matrix
 from graphlowrank.tables.writing import matrix as matrix_module
 from graphlowrank.tables.writing import rows
+from graphlowrank.tables.writing.labels import check_labels_place
 
 X = made.dense()
 SAMPLES, FEATURES = tuple(made.SAMPLES), tuple(made.FEATURES)
@@ -283,8 +284,44 @@ def test_labels_as_arrays(tmp_path):
     assert list(frame.columns) == ["sample", "label", *[f"score_{number}" for number in range(5)]]
     assert_array_equal(frame["label"], LABELS)
     write_labels(tmp_path / "x.json", LABELS[:2], ["é", "b"], scores=[[1.5], [np.nan]])
-    expected = {"sample_names": ["é", "b"], "label": [0, 1], "scores": [[1.5], [None]]}
-    assert json.loads((tmp_path / "x.json").read_text()) == expected
+    expected = {"sample": ["é", "b"], "label": [0, 1], "score_0": [1.5, None]}
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8")) == expected
+
+
+@pytest.mark.parametrize("extension", ["csv", "tsv", "json", "parquet"])
+def test_confidence_and_named_scores_are_columns(tmp_path, extension):
+    path = tmp_path / f"x.{extension}"
+    confidence = np.linspace(0.123456, 1, 12)
+    write_labels(path, LABELS, SAMPLES, confidence=confidence, scores=X[:, :2], score_names=["height", "width"])
+    if extension == "json":
+        frame = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")))
+    else:
+        frame = pd.read_parquet(path) if extension == "parquet" else pd.read_csv(path, sep=None, engine="python")
+    assert list(frame.columns) == ["sample", "label", "confidence", "height", "width"]
+    assert tuple(frame["sample"]) == SAMPLES
+    assert_array_equal(frame["label"], LABELS)
+    assert_array_equal(frame["confidence"], confidence if extension == "parquet" else np.round(confidence, 4))
+    assert_array_equal(frame["width"].astype(np.float32), X[:, 1])
+
+
+def test_confidence_and_named_scores_are_arrays(tmp_path):
+    confidence = np.linspace(0.5, 1, 12)
+    write_labels(tmp_path / "x.npz", LABELS, confidence=confidence, scores=X[:, :2], score_names=["height", "width"])
+    with np.load(tmp_path / "x.npz") as archive:
+        assert set(archive.files) == {"labels", "confidence", "scores", "score_names"}
+        assert_array_equal(archive["confidence"], confidence)
+        assert archive["score_names"].tolist() == ["height", "width"]
+
+
+def test_confidence_in_anndata_is_a_column_of_numbers(tmp_path):
+    path = tmp_path / "x.h5ad"
+    cells(path)
+    for confidence in (np.linspace(0, 1, 12), np.linspace(0, 1, 12, dtype=np.float32)):  # the second replaces the first
+        write_labels(path, LABELS, SAMPLES, confidence=confidence, column="fast", source=path)
+        obs = anndata.read_h5ad(path).obs
+        assert list(obs.columns) == ["depth", "fast", "fast_confidence"]
+        assert_array_equal(obs["fast_confidence"], confidence)
+        assert obs["fast_confidence"].dtype == confidence.dtype
 
 
 def cells(path):
@@ -349,7 +386,14 @@ def test_wrong_labels(tmp_path):
         ({"labels": []}, "one a sample"),
         ({"labels": [1], "sample_names": ["a", "b"]}, "sample_names must have 1 names; got 2"),
         ({"labels": [1], "scores": [1.0]}, r"shape \(1, k\); got \(1,\)"),
+        ({"labels": [1], "confidence": [[1.0]]}, r"confidence must be numbers of shape \(1,\); got \(1, 1\)"),
+        ({"labels": [1], "confidence": ["sure"]}, "confidence must be numbers"),
+        ({"labels": [1], "score_names": ["a"]}, "score_names must have 0 names; got 1"),
+        ({"labels": [1], "scores": [[1, 2]], "score_names": ["a", "a"]}, "score_names must differ from one another"),
+        ({"labels": [1], "scores": [[1]], "score_names": ["label"]}, "score_names must differ"),
         ({"labels": [1], "column": "a/b"}, "without a slash"),
+        ({"labels": [1], "column": "\n"}, "without a slash"),
+        ({"labels": [1], "column": "confidence"}, "name of something else"),
         ({"labels": [1], "source": "x.h5ad"}, r"source is for \.h5ad files"),
     ]:
         with pytest.raises(ValueError, match=text):
@@ -357,6 +401,25 @@ def test_wrong_labels(tmp_path):
     with pytest.raises(ValueError, match=r"x.txt is not of a known kind: \.csv"):
         write_labels(tmp_path / "x.txt", [1])
     assert not list(tmp_path.iterdir())
+
+
+def test_columns_that_hold_the_names_of_samples(tmp_path):
+    path = tmp_path / "x.h5ad"
+    cells(path)
+    with h5py.File(path, "r+") as file:
+        file["obs"].move("_index", "cell")
+        file["obs"].attrs["_index"] = "cell"
+    before = path.read_bytes()
+    for column, source in (("cell", path), ("_index", path), ("_index", None)):
+        for check in (
+            check_labels_place,
+            lambda *place: write_labels(place[0], LABELS, column=place[1], source=place[2]),
+        ):
+            with pytest.raises(ValueError, match=f"column must not be '{column}', which holds the names"):
+                check(tmp_path / "y.h5ad", column, source)
+    check_labels_place(path, "label", path)
+    check_labels_place(tmp_path / "y.h5ad", "cell")
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"x.h5ad": before}
 
 
 def test_a_feature_may_have_the_name_of_the_index(tmp_path):

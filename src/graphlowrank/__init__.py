@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RobustPCAOnGraphs,
     )
     from .guarantees import diagnose
+    from .model_files import load
     from .planning import plan
 
 _HOME = {
@@ -35,9 +36,12 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
+    "load": ".model_files",
     "plan": ".planning",
 }
 _MODULES = (
+    "anndata",
+    "counts",
     "datasets",
     "decoders",
     "graphs",
@@ -62,6 +66,7 @@ __all__ = [  # noqa: PLE0604
     "RobustPCA",
     "RobustPCAOnGraphs",
     "diagnose",
+    "load",
     "plan",
     *_MODULES,
 ]

@@ -14,6 +14,7 @@ from .graphs import Graph, knn_graph
 from .partition import modularity_along
 from .reduction import kron_reduce
 from .sampling import draw
+from .shifted_sparse import Data
 
 LOOKED_AT = 1000  # samples in a draw
 SHARE = 0.8  # of the samples, where there are fewer: draws must differ for their agreement to mean anything
@@ -30,7 +31,7 @@ class ClusterCount:
 
 
 def count_clusters(
-    X: Array, n_neighbors: int, rng: np.random.RandomState, *, graph: Graph | None = None, at_most: int = MOST
+    X: Data, n_neighbors: int, rng: np.random.RandomState, *, graph: Graph | None = None, at_most: int = MOST
 ) -> ClusterCount:
     """Count the clusters of ``X``, from neighbour graphs of a few draws of its samples.
 

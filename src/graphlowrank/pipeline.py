@@ -2,8 +2,8 @@
 
     X -> graphs -> sampling -> reduction -> small problem -> decoders -> low-rank X or labels
 
-Samples are rows and features are columns of X. Nothing here writes to the caller's X, and only the sampled block of
-it is copied.
+Samples are rows and features are columns of X, which may be sparse or have missing entries. Nothing here writes to the
+caller's X, and only the sampled block of it is copied; graphs of data with gaps are those of a filled copy.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from .decoders import DECODERS, Decoded
 from .gamma_choice import GammaChoice
 from .graphs.laplacian import LaplacianKind
 from .settings import Settings
-from .small_problem import SmallProblem
+from .shifted_sparse import Data
+from .small_problem import UNWEIGHTED, SmallProblem, Weights
 from .solution import Solution
 from .standardise import StandardisedData, sampled_block
-from .two_graphs import SideGraph, feature_side, sample_side
+from .two_graphs import SideGraph, graphs_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +33,8 @@ class Compressed:
     solution: Solution
 
 
-def graphs_between(
-    X: Array, settings: Settings, rng: np.random.RandomState, progress: Progress
-) -> tuple[SideGraph, SideGraph]:
-    """Graph of the samples and graph of the features."""
-    with progress.stage("sample graph"):
-        samples = sample_side(X, settings, rng)
-    with progress.stage("feature graph"):
-        return samples, feature_side(X, settings, rng)
-
-
 def reduce(
-    X: Array,
+    X: Data,
     graphs: tuple[SideGraph, SideGraph],
     settings: Settings,
     *,
@@ -51,20 +42,25 @@ def reduce(
     rank: int | None,
     rng: np.random.RandomState,
     progress: Progress,
+    weights: Weights = UNWEIGHTED,
 ) -> SmallProblem:
-    """Draw samples and features, and reduce the graphs to them; ``rank`` guides optimal sampling."""
+    """Draw samples and features, and reduce the graphs to them; ``rank`` guides optimal sampling.
+
+    ``weights`` say how much samples and features count in the loss.
+    """
     between_samples, between_features = graphs
     with progress.stage("sampling"):
         n_rows, n_columns = settings.kept(*X.shape)
         given_rows, given_columns = settings.given_indices()
         rows = between_samples.drawn(given_rows, n_rows, settings, rank, rng, "sample_indices")
         columns = between_features.drawn(given_columns, n_columns, settings, rank, rng, "feature_indices")
-        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=rows.weights)
+        weights = weights.of(rows, columns)
+        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=weights.samples)
 
     with progress.stage("reduction"):
         small_samples = between_samples.reduced(rows.indices, settings, rng)
         small_features = between_features.reduced(columns.indices, settings, rng)
-    return SmallProblem(block, rows, columns, small_samples, small_features, laplacian)
+    return SmallProblem(block, rows, columns, small_samples, small_features, laplacian, weights)
 
 
 def solve(
@@ -90,23 +86,24 @@ def choose_weights(
 
 
 def compress(
-    X: Array,
+    X: Data,
     settings: Settings,
     *,
     laplacian: LaplacianKind,
     rank: int | None,
     rng: np.random.RandomState,
     progress: Progress,
+    weights: Weights = UNWEIGHTED,
 ) -> Compressed:
     """Everything up to the decoders."""
     graphs = graphs_between(X, settings, rng, progress)
-    problem = reduce(X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress)
+    problem = reduce(
+        X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
+    )  # fmt: skip
     return solve(problem, settings, settings.gammas(laplacian), progress)
 
 
-def recover(
-    X: Array, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress
-) -> Decoded:
+def recover(X: Data, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress) -> Decoded:
     """Low-rank matrix on all samples and features, in the units of X, by the decoder that the settings name."""
     options, problem = settings.decoder_keywords(), small.problem
     if settings.decoder_needs_data():

@@ -13,10 +13,10 @@ from ._backend import Array
 from ._threads import single_threaded_libraries
 from .graphs import knn_graph
 from .sampling import draw
+from .shifted_sparse import Data, ShiftedSparse
 from .standardise import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
-
 LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect
@@ -46,18 +46,20 @@ class Scaling:
     reason: str
     tried: Mapping[str, float] = field(default_factory=dict)
 
-    def apply(self, X: Array) -> Array:
-        """Scaled samples; ``X`` itself where nothing is to be done."""
+    def apply(self, X: Data) -> Data:
+        """Scaled samples, dense or sparse as they came; ``X`` itself where nothing is to be done."""
         if self.kind == "none":
             return X
         if self.kind == "samples":
             return standardised(X, axis=1)
         assert self.shift is not None
         assert self.scale is not None
+        if isinstance(X, ShiftedSparse):
+            return X.standardised(0, (self.shift, self.scale))
         return (X - self.shift.astype(X.dtype)) / self.scale.astype(X.dtype)
 
 
-def scaling_of(X: Array, kind: ScalingName, reason: str, tried: Mapping[str, float] | None = None) -> Scaling:
+def scaling_of(X: Data, kind: ScalingName, reason: str, tried: Mapping[str, float] | None = None) -> Scaling:
     """Learn the shift and scale of the training data."""
     if kind != "features":
         return Scaling(kind, None, None, reason, tried or {})
@@ -65,7 +67,7 @@ def scaling_of(X: Array, kind: ScalingName, reason: str, tried: Mapping[str, flo
     return Scaling(kind, mean, np.where(deviation > 0, deviation, 1), reason, tried or {})
 
 
-def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.RandomState) -> Scaling:
+def choose_scaling(X: Data, n_groups: int, n_neighbors: int, rng: np.random.RandomState) -> Scaling:
     """Pick the scaling that leads to the graph with the clearest groups.
 
     Data whose variance lies in fewer than two features, in effect, while most others hardly count, are a table of
@@ -100,14 +102,14 @@ def choose_scaling(X: Array, n_groups: int, n_neighbors: int, rng: np.random.Ran
     return scaling_of(X, best, f"least relaxed cut of the neighbour graph, {tried[best]:.3f} ({others})", tried)
 
 
-def _units_differ(X: Array) -> bool:
+def _units_differ(X: Data) -> bool:
     """Whether a feature or two drown all others."""
-    variance = X.var(axis=0, dtype=np.float64)
+    variance = mean_and_deviation(X, axis=0)[1].ravel() ** 2
     in_effect = variance.sum() ** 2 / max(np.sum(variance**2), np.finfo(np.float64).tiny)
     return bool(in_effect < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
 
 
-def _relaxed_cut(points: Array, n_groups: int, n_neighbors: int) -> float:
+def _relaxed_cut(points: Data, n_groups: int, n_neighbors: int) -> float:
     """Mean of the first eigenvalues of the neighbour graph; of points in few dimensions, over the next one.
 
     The fewer dimensions count, the lower all eigenvalues of a neighbour graph, whether or not there are groups.

@@ -134,6 +134,16 @@ class Settings:
         in_model = self.solver == "frpcag" or (self.solver == "rpcag" and side == "sample")
         return in_model or self.optimal_for(None) is not None or self._spreads(side)
 
+    def check_decodes_gaps(self) -> None:
+        """Raise if the decoder cannot do with missing entries."""
+        if self.decoder in ("approximate2", "approximate3"):
+            raise ValueError(f"decoder={self.decoder!r} projects the data, which must then have no missing entries.")
+
+    def compares(self) -> bool:
+        """Whether a graph is to be built from the data."""
+        sides: tuple[SideName, ...] = ("sample", "feature")
+        return any(isinstance(getattr(self, f"{side}_graph"), str) and self.needs_graph(side) for side in sides)
+
     def _spreads(self, side: SideName) -> bool:
         """Whether the decoder guesses nodes of a side from their neighbours; the others ask the data."""
         asking = {"sample": ("robust", "approximate2"), "feature": ("robust", "approximate3")}
@@ -166,8 +176,11 @@ class Settings:
 
     def _auto_downsampling(self, n_samples: int, n_features: int) -> tuple[float, float]:
         # Without a graph there is nothing to decode the left-out part with, unless the decoder asks the data.
-        b = 1.0 if self.feature_graph is None and self._spreads("feature") else n_features / AUTO_FEATURES
-        b = min(max(b, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
+        b = 1.0
+        if self.feature_graph is not None or not self._spreads("feature"):
+            b = min(max(n_features / AUTO_FEATURES, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
+            # Sparse data may have a million features: even the fewest samples would not fit.
+            b = max(b, n_features * min(n_samples, AUTO_SAMPLES) / AFFORDABLE_ENTRIES)
         a = 1.0
         if self.sample_graph is not None or not self._spreads("sample"):
             a = n_samples / self._enough_samples(round(n_features / b))

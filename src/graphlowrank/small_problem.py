@@ -9,6 +9,7 @@ import numpy as np
 from ._backend import Array
 from .decoders import Side
 from .gamma_choice import GammaChoice, choose_gammas
+from .gaps import has_gaps
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
 from .models import LowRankPlusSparse, solve_frpcag, solve_rpca, solve_rpcag
@@ -19,7 +20,29 @@ from .solvers.fista import Callback
 from .standardise import Block
 
 CHOSEN_ON = 800  # kept samples: more choose the same gammas (MNIST)
+LEAST_WEIGHT = 1e-6  # of the largest
 PURSUIT_TOL = 1e-2  # of ``tol``: FISTA looks at its change, the pursuits at what is missing of the data
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """How much samples (n_samples,) and features (n_features,) count in the loss; None for all the same."""
+
+    samples: Array | None = None
+    features: Array | None = None
+
+    def of(self, rows: Side, columns: Side) -> Weights:
+        """Weights of the kept ones, times those that a draw which was not uniform gives them."""
+        return Weights(_kept_weights(self.samples, rows), _kept_weights(self.features, columns))
+
+
+UNWEIGHTED = Weights()
+
+
+def _kept_weights(given: Array | None, side: Side) -> Array | None:
+    if given is None:
+        return side.weights
+    return given[side.indices] if side.weights is None else given[side.indices] * side.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +59,8 @@ class SmallProblem:
         Graphs of the kept ones; None where there is none.
     laplacian
         Which Laplacian the model has.
+    weights
+        Of the kept samples and features in the loss: what the user gave, times importance weights.
     """
 
     block: Block
@@ -44,6 +69,7 @@ class SmallProblem:
     small_samples: Graph | None
     small_features: Graph | None
     laplacian: LaplacianKind
+    weights: Weights = UNWEIGHTED
 
     def solve(
         self, settings: Settings, gammas: tuple[float, float], callback: Callback, start: Array | None = None
@@ -74,8 +100,8 @@ class SmallProblem:
                 gamma_features=gamma_features,
                 loss=settings.loss,
                 huber_delta=settings.huber_delta,
-                sample_weights=self.samples.weights,
-                feature_weights=self.features.weights,
+                sample_weights=self.weights.samples,
+                feature_weights=self.weights.features,
                 X0=self.block.start() if start is None else start,
                 tol=settings.tol,
                 max_iter=settings.max_iter,
@@ -84,11 +110,13 @@ class SmallProblem:
                 callback=callback,
             ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
         X, tol = self.block.X, PURSUIT_TOL * settings.tol
+        mask = ~np.isnan(X) if has_gaps(X) else None
         if settings.solver == "rpca" or L_samples is None:  # one sample has no neighbours
-            return _low_rank(solve_rpca(X, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
+            return _low_rank(solve_rpca(X, mask=mask, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
         found = solve_rpcag(
-            X, L_samples, gamma=gamma_samples, tol=settings.tol, max_iter=settings.max_iter, callback=callback
-        )
+            X, L_samples, gamma=gamma_samples, mask=mask, tol=settings.tol, max_iter=settings.max_iter,
+            callback=callback,
+        )  # fmt: skip
         return _low_rank(found, "RPCAG")
 
     def choose_gammas(self, settings: Settings, rank: int | None, rng: np.random.RandomState) -> GammaChoice:
@@ -97,7 +125,7 @@ class SmallProblem:
         if len(rows) > CHOSEN_ON:
             rows = np.sort(rng.choice(len(rows), CHOSEN_ON, replace=False))
             graph = reduce_graph(graph, rows, self.block.X, "auto", 0, rng)
-        weights = self.samples.weights
+        weights = self.weights.samples
         L_samples, L_features = (one and one.unit_laplacian(self.laplacian) for one in (graph, self.small_features))
         return choose_gammas(
             self.block.X[rows],
@@ -108,13 +136,18 @@ class SmallProblem:
             rank=rank,
             loss=settings.loss,
             huber_delta=settings.huber_delta,
-            sample_weights=None if weights is None else weights[rows],
-            feature_weights=self.features.weights,
+            sample_weights=None if weights is None else _floored(weights[rows]),
+            feature_weights=None if self.weights.features is None else _floored(self.weights.features),
             X0=self.block.start()[rows],
             tol=settings.tol,
             max_iter=settings.max_iter,
             random_state=rng,
         )
+
+
+def _floored(weights: Array) -> Array:
+    """Weights without zeros: the choice looks at factors, which are divided by their roots."""
+    return np.maximum(weights, LEAST_WEIGHT * weights.max())
 
 
 def _low_rank(found: LowRankPlusSparse, name: str) -> Solution:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._backend import Array
+from .gaps import has_gaps, observed_mean, observed_median
 from .graphs.laplacian import LaplacianKind
+from .shifted_sparse import Data, ShiftedSparse, dense_rows
 
 DENSE_SHARE = 0.25  # of features that vary in the middle; ORL 1.00, digits 0.58, MNIST 0.18
 GROSS = 10.0  # units; far beyond what clean data show
@@ -16,7 +19,7 @@ NORMAL_RATIO = 0.7979 / 0.6745  # mean over median absolute deviation of the nor
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """``(X[rows, columns] - shift[columns]) / scale``, with ``shift`` known for every feature."""
+    """``(X[rows, columns] - shift[columns]) / scale``, NaN where missing, with ``shift`` known for every feature."""
 
     X: Array
     shift: Array
@@ -24,15 +27,18 @@ class Block:
 
     def start(self) -> Array:
         """First guess for the solver: X with gross errors cut, which would take it many steps to come down from."""
-        centre = np.nanmedian(self.X, axis=0)
+        centre = observed_median(self.X)
         return np.clip(self.X, centre - GROSS, centre + GROSS)
 
 
 @dataclass(frozen=True, eq=False)
 class StandardisedData:
-    """``(X - shift) / scale`` for products with thin matrices, and block by block: no copy of X is made."""
+    """``(X - shift) / scale`` for products with thin matrices, and block by block: no copy of X is made.
 
-    X: Array
+    NaN stays in blocks; products do not know it.
+    """
+
+    X: Data
     shift: Array
     scale: float
 
@@ -46,8 +52,10 @@ class StandardisedData:
 
     def block(self, rows: Array | slice, columns: Array | slice) -> Array:
         """Entries of some rows and some columns, as a new array."""
-        # A slice of columns first: it copies nothing, while all rows of the data may be many.
-        part = self.X[:, columns][rows] if isinstance(columns, slice) else self.X[rows][:, columns]
+        if isinstance(self.X, ShiftedSparse):
+            part = self.X[rows].block(columns)
+        else:  # a slice of columns first: it copies nothing, while all rows of the data may be many
+            part = self.X[:, columns][rows] if isinstance(columns, slice) else self.X[rows][:, columns]
         return (part - self.shift[columns]) / self.X.dtype.type(self.scale)
 
     def __matmul__(self, B: Array) -> Array:
@@ -60,7 +68,12 @@ class StandardisedData:
 
 
 def sampled_block(
-    X: Array, rows: Array, columns: Array, laplacian: LaplacianKind, *, sample_weights: Array | None = None
+    X: Data,
+    rows: Array,
+    columns: Array,
+    laplacian: LaplacianKind,
+    *,
+    sample_weights: Array | None = None,
 ) -> Block:
     """Cut the sampled rows and columns out of ``X``, shift and scale them.
 
@@ -71,24 +84,25 @@ def sampled_block(
     See :func:`deviation_unit` for the scale.
     """
     kept = X[rows]
-    block = np.ascontiguousarray(kept[:, columns]) if len(columns) < X.shape[1] else kept
-    if laplacian == "normalized":
-        shift = _mean(kept, sample_weights).astype(X.dtype)
-        block = block - shift[columns]
-        scale = float(np.mean(np.abs(block), dtype=np.float64))
+    if isinstance(kept, ShiftedSparse):
+        block = kept.block(columns)
     else:
-        shift = np.full(X.shape[1], np.median(block), dtype=X.dtype)
+        block = np.ascontiguousarray(kept[:, columns]) if len(columns) < X.shape[1] else kept
+    if has_gaps(block) and np.isnan(block).all():
+        raise ValueError("no entry of the kept samples and features is observed: keep more of them.")
+    if laplacian == "normalized":
+        mean = kept.mean(sample_weights) if isinstance(kept, ShiftedSparse) else observed_mean(kept, sample_weights)
+        shift = mean.astype(X.dtype)
+        block = block - shift[columns]
+        scale = float(np.nanmean(np.abs(block), dtype=np.float64))
+    else:
+        shift = np.full(X.shape[1], np.nanmedian(block), dtype=X.dtype)
         scale = deviation_unit(block)
         block = block - shift[0]
-    if not scale > np.finfo(X.dtype).eps * np.max(np.abs(block)):
+    if not scale > np.finfo(X.dtype).eps * np.nanmax(np.abs(block)):
         raise ValueError("every feature is constant on the kept samples: there is no structure to recover.")
     block /= block.dtype.type(scale)
     return Block(block, shift, scale)
-
-
-def _mean(X: Array, weights: Array | None) -> Array:
-    """Mean row, in double precision; ``weights`` are those of the kept samples."""
-    return X.mean(axis=0, dtype=np.float64) if weights is None else (weights / weights.sum()) @ X
 
 
 def deviation_unit(block: Array) -> float:
@@ -98,7 +112,7 @@ def deviation_unit(block: Array) -> float:
     sparse data most features do not vary in the middle; there large entries are the signal, and the plain mean is used.
     Entries that are NaN are left out.
     """
-    complete = not np.isnan(block).any()
+    complete = not has_gaps(block)
     median, mean = (np.median, np.mean) if complete else (np.nanmedian, np.nanmean)
     block = block if complete else block[:, ~np.isnan(block).all(axis=0)]
     deviation = np.abs(block - median(block, axis=0))
@@ -122,7 +136,7 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
     """
     for step in steps:
         if step in ("standardise", "standardise samples"):
-            X = standardised(X, axis=int(step == "standardise samples"))
+            X = dense_rows(standardised(X, axis=int(step == "standardise samples")))
         elif step == "normalise":
             length = np.linalg.norm(X, axis=1, keepdims=True)
             X = X / np.where(length > 0, length, 1).astype(X.dtype)
@@ -133,8 +147,10 @@ def prepare(X: Array, steps: tuple[str, ...]) -> Array:
     return X
 
 
-def standardised(X: Array, axis: int) -> Array:
-    """``X`` with zero mean and unit deviation along an axis; what is constant becomes zero."""
+def standardised(X: Data, axis: int) -> Data:
+    """``X`` with zero mean and unit deviation along an axis; what is constant becomes zero, gaps stay."""
+    if isinstance(X, ShiftedSparse):
+        return X.standardised(axis, mean_and_deviation(X, axis))
     if axis == 1:  # sample by sample, in blocks: no second copy of the data is made on the way
         scaled = np.empty_like(X, order="C")
         for block in blocks_of_rows(X):
@@ -149,15 +165,25 @@ def _standardised(X: Array, mean: Array, deviation: Array) -> Array:
     return centred
 
 
-def mean_and_deviation(X: Array, axis: int) -> tuple[Array, Array]:
-    """Mean and deviation along an axis, with that axis kept; the deviation is 0 where it is no more than rounding."""
-    mean = X.mean(axis=axis, dtype=np.float64, keepdims=True)
-    squares, largest = np.zeros(mean.shape), np.zeros(mean.shape)
-    for block in blocks_of_rows(X) if axis == 0 else [slice(None)]:
-        part = X[block]
-        squares += np.sum((part - mean) ** 2, axis=axis, keepdims=True)
-        largest = np.maximum(largest, np.abs(part).max(axis=axis, keepdims=True))
-    deviation = np.sqrt(squares / X.shape[axis])
+def mean_and_deviation(X: Data, axis: int) -> tuple[Array, Array]:
+    """Mean and deviation along an axis, with that axis kept; the deviation is 0 where it is no more than rounding.
+
+    Of missing entries neither knows.
+    """
+    if isinstance(X, ShiftedSparse):
+        mean, squares, largest = X.moments(axis)
+        count: Any = X.shape[axis]
+    else:
+        complete = not has_gaps(X)
+        total = np.sum if complete else np.nansum
+        count = X.shape[axis] if complete else np.maximum((~np.isnan(X)).sum(axis=axis, keepdims=True), 1)
+        mean = total(X, axis=axis, dtype=np.float64, keepdims=True) / count
+        squares, largest = np.zeros(mean.shape), np.zeros(mean.shape)
+        for block in blocks_of_rows(X) if axis == 0 else [slice(None)]:
+            part = X[block]
+            squares += total((part - mean) ** 2, axis=axis, keepdims=True)
+            largest = np.fmax(largest, np.fmax.reduce(np.abs(part), axis=axis, keepdims=True))
+    deviation = np.sqrt(squares / count)
     return mean, np.where(deviation > 10 * np.finfo(X.dtype).eps * largest, deviation, 0.0)
 
 

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from ._backend import Array
+from ._progress import Progress
 from .decoders import Side
+from .gaps import has_gaps
 from .graphs import Graph, as_graph, knn_graph
+from .graphs.filling import fill_gaps
 from .reduction import reduce_graph
 from .sampling import choose, draw
 from .settings import Settings, SideName
+from .shifted_sparse import Data
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
 
@@ -26,13 +30,13 @@ class SideGraph:
     graph
         The graph; None where the user wants none or nothing looks at it.
     points
-        (n_nodes, n_dimensions) what was compared.
+        (n_nodes, n_dimensions) what was compared, dense or sparse.
     n_neighbors
         Neighbours of each point.
     """
 
     graph: Graph | None
-    points: Array
+    points: Data
     n_neighbors: int
 
     def drawn(
@@ -48,24 +52,37 @@ class SideGraph:
         return reduce_graph(self.graph, keep, self.points, settings.reduction, self.n_neighbors, rng)
 
 
-def sample_side(X: Array, settings: Settings, rng: np.random.RandomState) -> SideGraph:
+def graphs_between(
+    X: Data, settings: Settings, rng: np.random.RandomState, progress: Progress
+) -> tuple[SideGraph, SideGraph]:
+    """Graph of the samples and graph of the features; those of data with gaps are of a filled copy."""
+    if has_gaps(X) and settings.compares():
+        with progress.stage("filling"):
+            X = fill_gaps(X, rng)
+    with progress.stage("sample graph"):
+        samples = sample_side(X, settings, rng)
+    with progress.stage("feature graph"):
+        return samples, feature_side(X, settings, rng)
+
+
+def sample_side(X: Data, settings: Settings, rng: np.random.RandomState) -> SideGraph:
     """Graph between the rows of ``X``."""
     graph = _graph(X, "sample", settings.n_neighbors, settings, rng)
     return SideGraph(graph, X, settings.n_neighbors)
 
 
-def feature_side(X: Array, settings: Settings, rng: np.random.RandomState) -> SideGraph:
+def feature_side(X: Data, settings: Settings, rng: np.random.RandomState) -> SideGraph:
     """Graph between the columns of ``X``."""
     n_samples, n_features = X.shape
     part = X if n_samples <= FEATURE_GRAPH_SAMPLES else X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=rng)]
     # Few features are no mistake of the user's, so their graph makes do with fewer neighbours.
     n_neighbors = min(settings.n_neighbors, n_features - 1)
-    graph = _graph(part.T, "feature", n_neighbors, settings, rng)
-    return SideGraph(graph, part.T, n_neighbors)
+    points = part.T
+    return SideGraph(_graph(points, "feature", n_neighbors, settings, rng), points, n_neighbors)
 
 
 def _graph(
-    points: Array, side: SideName, n_neighbors: int, settings: Settings, rng: np.random.RandomState
+    points: Data, side: SideName, n_neighbors: int, settings: Settings, rng: np.random.RandomState
 ) -> Graph | None:
     """Graph between the rows of ``points``: the user's, or nearest neighbours where anything will look at them."""
     name = f"{side}_graph"

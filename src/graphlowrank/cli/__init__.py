@@ -13,7 +13,7 @@ import typer
 
 from .. import __version__
 from .fit_commands import cluster_command, plan_command, recover_command
-from .options import Bits, Loss, Solver
+from .options import Bits, Loss, PairCommand, Solver
 from .shell import INTERRUPTED, _progress, failing_briefly, reconstruct_remedy, video_remedy
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def demo_command(
         typer.echo(f"wrote {output}", err=True)
 
 
-app.command("cluster")(cluster_command)
-app.command("recover")(recover_command)
-app.command("plan")(plan_command)
+app.command("cluster", cls=PairCommand)(cluster_command)
+app.command("recover", cls=PairCommand)(recover_command)
+app.command("plan", cls=PairCommand)(plan_command)
 
 
 @app.command("bench")

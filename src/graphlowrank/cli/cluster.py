@@ -13,17 +13,17 @@ import numpy as np
 from .._backend import Array
 from .._threads import limit_threads
 from ..estimators import CompressiveClustering
-from ..linalg.svd import leading_svd, positive_signs
+from ..linalg.svd import positive_signs
+from ..principal import coordinates
 from ..report.fit_page import FitPage, Found
-from ..scaling import scaling_of
-from .label_files import CONFIDENCE, Labelled, check_kind, write
+from ..tables import write_labels
+from ..tables.writing.labels import check_labels_place
+from .options import in_options
 from .outputs import all_or_none, check_apart
 from .preparing import Input, Preparation, Prepared, prepare
-from .shell import hearing_warnings
+from .shell import hearing_warnings, naming_options
 from .telling import in_sizes, need_page, versions
 
-MAX_COORDINATES = 50  # of a sample, in an .h5ad file
-N_VALUES = 20  # singular values to show, at least
 PLANE = (
     "The plane in which the centres of the clusters lie furthest apart, among the first principal directions of the "
     "data; clusters that are apart in other directions lie on top of each other."
@@ -43,10 +43,10 @@ class Request:
     command: str
 
     def __post_init__(self) -> None:
-        check_kind(self.output)
         need_page(self.report)
-        if not self.column or "/" in self.column or self.column in {"sample", CONFIDENCE, "sample_names"}:
-            raise ValueError(f"--column cannot be {self.column!r}: that is the name of something else, or of nothing.")
+        with naming_options():
+            source = self.source if self.source is not None and self.source.exists() else None
+            check_labels_place(self.output, self.column, source)
         in_place = ["output"] if self.source is not None else []
         check_apart(self.table.path, self.written, may_be_source=in_place)
 
@@ -65,7 +65,7 @@ class Request:
 def run_cluster(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
     """Read, cluster, write; return what there is to tell."""
     begin = time.perf_counter()
-    with hearing_warnings() as heard, limit_threads(request.options["n_jobs"]):
+    with hearing_warnings(in_options) as heard, limit_threads(request.options["n_jobs"]):
         say(f"reading {request.table.path}")
         table = request.table.read()
         with all_or_none(request.written.values()) as places:
@@ -73,7 +73,8 @@ def run_cluster(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
             read_seconds = time.perf_counter() - begin
             say(f"clustering {data.X.shape[0]} samples x {data.X.shape[1]} features")
             given = {} if table.graph is None else {"sample_graph": table.graph}
-            model = CompressiveClustering(**request.options, **given).fit(data.X)
+            with naming_options():
+                model = CompressiveClustering(**request.options, **given).fit(data.X)
             model.stage_seconds_ = {"reading": read_seconds, **model.stage_seconds_}
             say("writing")
             _write(request, model, data, places, heard)
@@ -82,28 +83,18 @@ def run_cluster(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
 
 def _write(request: Request, model: Any, data: Prepared, places: dict[Path, Path], warnings: list[str]) -> None:
     scores = values = None
-    if request.report is not None or request.output.suffix.lower() == ".h5ad":
-        scores, values = coordinates(scaling_of(data.X, model.scaling_, "").apply(data.X), model.n_clusters_)
-    found = Labelled(
-        model.labels_, model.confidence_, data.sample_names, request.column, scores, request.source
+    in_anndata = request.output.suffix.lower() == ".h5ad"
+    if request.report is not None or in_anndata:
+        scores, values = coordinates(model._fit_X, model.n_clusters_)  # the data as the model has scaled them
+    write_labels(
+        places[request.output], model.labels_, data.sample_names, confidence=model.confidence_,
+        scores=scores if in_anndata else None, column=request.column, source=request.source,
     )  # fmt: skip
-    write(places[request.output], found)
     if request.report is not None:
         assert scores is not None
         assert values is not None
         page = _page(request, model, data, scores, values, warnings)
         places[request.report].write_text(page.to_html(), encoding="utf-8")
-
-
-# --- coordinates ---
-
-
-def coordinates(X: Array, n_clusters: int) -> tuple[Array, Array]:
-    """First principal scores (n_samples, k) of centred data, half as many again as clusters; more singular values."""
-    k = min(max(2, -(-3 * n_clusters // 2)), MAX_COORDINATES, *X.shape)
-    n_values = min(max(k, N_VALUES), *X.shape)
-    left, values, _ = leading_svd(X - X.mean(axis=0, dtype=np.float64).astype(X.dtype), n_values)
-    return left[:, :k] * values[:k], values
 
 
 def plane_of(scores: Array, labels: Array) -> Array:

@@ -15,6 +15,7 @@ from .options import (
     OUTPUT,
     AsJson,
     Debug,
+    Downsampling,
     GammaFeatures,
     GammaSamples,
     GraphKey,
@@ -32,8 +33,9 @@ from .options import (
     Threads,
     TopFeatures,
     Transpose,
+    pair_of,
 )
-from .shell import _progress, cluster_remedy, failing_briefly, recover_remedy
+from .shell import _progress, cluster_remedy, failing_briefly, plan_remedy, recover_remedy
 
 
 def cluster_command(
@@ -71,6 +73,7 @@ def cluster_command(
         int, typer.Option(min=1, max=1000, help="Draws of samples to find a consensus of.", rich_help_panel=MODEL)
     ] = 1,
     neighbors: Neighbors = None,
+    downsampling: Downsampling = None,
     gamma_samples: GammaSamples = None,
     gamma_features: GammaFeatures = None,
     seed: Seed = 0,
@@ -92,13 +95,17 @@ def cluster_command(
     graphlowrank cluster cells.h5ad --graph connectivities -o labels.parquet --json
     """
     n_clusters: int | str = "auto" if clusters == "auto" else _whole(clusters)
+    given = _given(
+        n_neighbors=neighbors, downsampling=pair_of(downsampling), gamma_samples=gamma_samples,
+        gamma_features=gamma_features,
+    )  # fmt: skip
     with failing_briefly(debug=debug, remedy=cluster_remedy):
         from .cluster import Request, run_cluster
         from .preparing import Input, Preparation
 
         options = {
             "n_clusters": n_clusters, "scaling": scaling.value, "n_draws": draws, "random_state": seed,
-            "n_jobs": threads, **_given(neighbors, gamma_samples, gamma_features),
+            "n_jobs": threads, **given,
         }  # fmt: skip
         table = Input(source, key, header, index, graph, transpose)
         prepare = Preparation(normalize_counts, log1p, top_features)
@@ -145,6 +152,7 @@ def recover_command(
         Loss, typer.Option(help="l1 ignores gross errors, l2 suits dense noise.", rich_help_panel=MODEL)
     ] = Loss.L1,
     neighbors: Neighbors = None,
+    downsampling: Downsampling = None,
     gamma_samples: GammaSamples = None,
     gamma_features: GammaFeatures = None,
     seed: Seed = 0,
@@ -164,13 +172,20 @@ def recover_command(
 
     graphlowrank recover data.parquet --no-compression --loss l2 -o clean.parquet --json
     """
+    given = _given(
+        n_neighbors=neighbors, downsampling=pair_of(downsampling), gamma_samples=gamma_samples,
+        gamma_features=gamma_features,
+    )  # fmt: skip
+    if no_compression and "downsampling" in given:
+        raise typer.BadParameter(
+            "--no-compression works on the whole matrix: give one or the other, not both", param_hint="--downsampling"
+        )
     with failing_briefly(debug=debug, remedy=recover_remedy):
         from .preparing import Input, Preparation
         from .recover import Request, run_recover
 
         options = {
-            "n_components": rank, "loss": loss.value, "random_state": seed, "n_jobs": threads,
-            **_given(neighbors, gamma_samples, gamma_features),
+            "n_components": rank, "loss": loss.value, "random_state": seed, "n_jobs": threads, **given,
         }  # fmt: skip
         table = Input(source, key, header, index, graph, transpose)
         prepare = Preparation(normalize_counts, log1p, top_features)
@@ -191,6 +206,7 @@ def plan_command(
     transpose: Transpose = False,
     top_features: TopFeatures = None,
     neighbors: Neighbors = None,
+    downsampling: Downsampling = None,
     threads: Threads = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -203,11 +219,12 @@ def plan_command(
 
     graphlowrank plan sensors.npy --recover --json
     """
-    with failing_briefly(debug=debug, remedy=cluster_remedy):
+    given = _given(n_neighbors=neighbors, downsampling=pair_of(downsampling))
+    with failing_briefly(debug=debug, remedy=plan_remedy):
         from .planned import run_plan
         from .preparing import Input
 
-        options = {"n_jobs": threads, **_given(neighbors, None, None)}
+        options = {"n_jobs": threads, **given}
         with _progress() as say:
             table = Input(source, key, header, index, None, transpose)
             found = run_plan(table, "recover" if recover else "cluster", clusters, top_features, options, say)
@@ -220,10 +237,9 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _given(neighbors: int | None, gamma_samples: float | None, gamma_features: float | None) -> dict[str, Any]:
+def _given(**values: Any) -> dict[str, Any]:
     """Name what was given; the estimators have defaults of their own."""
-    given = {"n_neighbors": neighbors, "gamma_samples": gamma_samples, "gamma_features": gamma_features}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _command() -> str:

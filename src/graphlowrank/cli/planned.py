@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
+from ..counts import dense, float_type, most_variable
 from ..planning import PILOTS, Plan, Task, plan
-from .preparing import Input, float_type
+from .options import in_options
+from .preparing import Input
+from .shell import hearing_warnings, naming_options
 
 FEWEST = 20  # samples
 
@@ -30,19 +33,19 @@ def run_plan(
         raise ValueError(f"{source.path} has {n_samples} samples; that takes no time worth planning.")
     rows = _some_rows(values)
     if top_features is not None and top_features < n_features:
-        rows = rows[:, np.sort(np.argsort(-rows.var(axis=0), kind="stable")[:top_features])]
+        rows = rows[:, most_variable([rows], top_features)]
     say(f"trying {len(rows)} samples x {rows.shape[1]} features")
     kept = min(n_clusters, rows.shape[1] if task == "recover" else len(rows) // 2)
-    return plan(
-        n_samples, rows.shape[1], task=task, n_clusters=kept, data=rows, itemsize=rows.itemsize, **options
-    )  # fmt: skip
+    with hearing_warnings(in_options), naming_options({"n_components": "--clusters"}):
+        return plan(
+            n_samples, rows.shape[1], task=task, n_clusters=kept, data=rows, itemsize=rows.itemsize, **options
+        )  # fmt: skip
 
 
 def _some_rows(values: Any) -> Array:
     """Rows at even distances, dense, what is missing or infinite as the middle of its feature."""
     part = values[np.unique(np.linspace(0, values.shape[0] - 1, min(values.shape[0], PILOTS[1])).astype(int))]
-    part = part.toarray() if hasattr(part, "toarray") else np.asarray(part)
-    part = part.astype(float_type(part.dtype))
+    part = dense(part).astype(float_type(part.dtype))
     bad = ~np.isfinite(part)
     if bad.any():
         part[bad] = np.nan

@@ -1,11 +1,10 @@
-"""From a file to what the estimators take: counts to logarithms, features chosen, dense, nothing missing.
+"""From a file to what the estimators take: counts to logarithms, features chosen, values that cannot be used refused.
 
 Everything goes by blocks of rows, so that of a sparse or mapped table only the chosen features are ever held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .. import counts
 from .._backend import Array
+from ..counts import blocks, data_of, float_type, gathered, is_complete, log_recipe, made, most_variable, n_missing
 from ..tables import Table, read
 from ..tables.memory import allowed_bytes
 from .shell import RemedyError
 
-BLOCK_BYTES = 2**26
 COPIES = 2  # of the matrix that a fit holds: as it came, and scaled
 FEWER = "keep fewer features by --top-features, such as --top-features 2000"
-Recipe = Callable[[Any, int], Any]  # rows, and the number of the first, to what is made of them
 
 
 @dataclass(frozen=True)
@@ -61,150 +60,46 @@ class Preparation:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Dense finite values (n_samples, n_features), names, and what was done, a sentence each."""
+    """Values (n_samples, n_features), dense or csr_array, names, and what was done, a sentence each."""
 
-    X: Array
+    X: Any
     sample_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
     steps: tuple[str, ...]
 
 
-def prepare(table: Table, asked: Preparation, path: Path) -> Prepared:
-    """Make of a table what the estimators take; the file is named in errors."""
-    check_finite(table, path)
-    values, steps = table.values, []
-    recipe: Recipe | None = None
-    if asked.normalize_counts or asked.log1p:
+def prepare(table: Table, asked: Preparation, path: Path, *, only_dense: bool = False) -> Prepared:
+    """Make of a table what the estimators take, or one that takes only dense matrices; the file is named in errors."""
+    complete = check_values(table, path)
+    values, n_features, steps = table.values, table.shape[1], []
+    keep_sparse = sp.issparse(values) and complete and not only_dense
+    logarithms = asked.normalize_counts or asked.log1p
+    n_kept = n_features if asked.top_features is None else min(asked.top_features, n_features)
+    if not keep_sparse and (logarithms or n_kept < n_features or sp.issparse(values) or values.dtype.kind != "f"):
+        check_room(values, n_kept, path)  # before the passes through all values
+    recipe: counts.Recipe | None = None
+    if logarithms:
         _check_logarithms(values, asked, path)
-        factors, said = _factors(values) if asked.normalize_counts else (None, "log(1 + x) of the values")
-        recipe = lambda block, start: log_counts(block, None if factors is None else factors[start:])  # noqa: E731
+        recipe = log_recipe(values, normalize=asked.normalize_counts)
+        said = (
+            "every sample to the same total, then log(1 + x)" if asked.normalize_counts else "log(1 + x) of the values"
+        )
         steps.append(said)
     columns, names = None, table.feature_names
-    if asked.top_features is not None and asked.top_features < values.shape[1]:
-        check_room((values.shape[0], asked.top_features), values.dtype, path)  # before the longer pass
-        columns = most_variable(made(values, recipe), asked.top_features)
+    if n_kept < n_features:
+        columns = most_variable(made(values, recipe), n_kept)
         names = None if names is None else tuple(names[column] for column in columns)
-        steps.append(f"{len(columns)} of {values.shape[1]} features, those of the highest variance")
-    X = gathered(values, recipe, columns, path)
+        steps.append(f"{n_kept} of {n_features} features, those of the highest variance")
+    X = gathered(values, recipe, columns, keep_sparse=keep_sparse)
+    if not complete:
+        steps.insert(0, _say_missing(X, table, columns, path))
     return Prepared(X, table.sample_names, names, tuple(steps))
 
 
-# --- counts ---
-
-
-def size_factors(values: Any) -> Array:
-    """Total of each sample over the median total, (n_samples,); 1 for samples without a count.
-
-    Examples
-    --------
-    >>> size_factors(np.array([[1, 1], [3, 1], [0, 0], [8, 0]]))
-    array([0.5, 1. , 1. , 2. ])
-    """
-    totals = np.concatenate([_totals(block) for _, block in blocks(values)])
-    counted = totals > 0
-    if not counted.any():
-        return np.ones(len(totals))
-    return np.where(counted, totals / np.median(totals[counted]), 1.0)
-
-
-def log_counts(block: Any, factors: Array | None = None) -> Any:
-    """``log(1 + x / factor)``, dense or sparse as it came; ``factors`` (n_samples or more,), or None for 1.
-
-    Examples
-    --------
-    >>> log_counts(np.array([[0.0, 6.0]]), np.array([2.0])).round(3)
-    array([[0.   , 1.386]])
-    """
-    if not sp.issparse(block):
-        kind = float_type(block.dtype)
-        divided = block if factors is None else block / factors[: len(block), None]
-        return np.log1p(np.asarray(divided, dtype=kind))
-    data = block.data.astype(float_type(block.dtype))
-    if factors is not None:
-        data /= np.repeat(factors[: block.shape[0]], np.diff(block.indptr))
-    return sp.csr_array((np.log1p(data), block.indices, block.indptr), shape=block.shape)
-
-
-def _factors(values: Any) -> tuple[Array, str]:
-    factors = size_factors(values)
-    return factors, "every sample to the same total, then log(1 + x)"
-
-
-def _check_logarithms(values: Any, asked: Preparation, path: Path) -> None:
-    least = min(float(_data(block).min(initial=0)) for _, block in blocks(values))
-    if asked.normalize_counts and least < 0:
-        raise RemedyError(
-            f"{path} has negative values, the least is {least:g}: these are no counts.",
-            "leave out --normalize-counts, or choose the counts by --key",
-        )
-    if least <= -1:
-        raise RemedyError(f"{path} has values down to {least:g}, which have no log(1 + x).", "leave out --log1p")
-
-
-# --- features ---
-
-
-def most_variable(parts: Iterable[Any], n_kept: int) -> Array:
-    """Return the columns of the highest variance, in their order; of equals the first.
-
-    Examples
-    --------
-    >>> most_variable([np.array([[1, 5, 2], [1, 9, 3]])], 2)
-    array([1, 2])
-    """
-    return np.sort(np.argsort(-variances(parts), kind="stable")[:n_kept])
-
-
-def variances(parts: Iterable[Any]) -> Array:
-    """Variance of each column of a matrix that comes by blocks of rows (Chan, Golub and LeVeque 1979)."""
-    n, mean, spread = 0, np.zeros(1), np.zeros(1)
-    for block in parts:
-        m = block.shape[0]
-        centre, within = _moments(block)
-        away = centre - mean
-        spread = spread + within + away**2 * (n * m / (n + m))
-        mean = mean + away * (m / (n + m))
-        n += m
-    return spread / max(n, 1)
-
-
-def _moments(block: Any) -> tuple[Array, Array]:
-    """Mean of each column, and the sum of squares around it."""
-    if not sp.issparse(block):
-        centre = block.mean(axis=0, dtype=np.float64)
-        return centre, np.square(block - centre).sum(axis=0)
-    wide = block.astype(np.float64)
-    centre = np.asarray(wide.sum(axis=0)).ravel() / block.shape[0]
-    squares = np.asarray(wide.multiply(wide).sum(axis=0)).ravel()
-    return centre, np.maximum(squares - block.shape[0] * centre**2, 0)
-
-
-# --- values ---
-
-
-def made(values: Any, recipe: Recipe | None) -> Iterator[Any]:
-    """Blocks of rows, as the recipe makes them."""
-    for start, block in blocks(values):
-        yield block if recipe is None else recipe(block, start)
-
-
-def gathered(values: Any, recipe: Recipe | None, columns: Array | None, path: Path) -> Array:
-    """Return the chosen columns as one dense array, the values themselves where nothing is to be done."""
-    if recipe is None and columns is None and not sp.issparse(values) and values.dtype.kind == "f":
-        return np.asarray(values)
-    shape = (values.shape[0], values.shape[1] if columns is None else len(columns))
-    check_room(shape, values.dtype, path)
-    out, start = np.empty(shape, float_type(values.dtype)), 0
-    for block in made(values, recipe):
-        chosen = block if columns is None else block[:, columns]
-        out[start : start + block.shape[0]] = chosen.toarray() if sp.issparse(chosen) else chosen
-        start += block.shape[0]
-    return out
-
-
-def check_room(shape: tuple[int, int], dtype: np.dtype, path: Path) -> None:
-    """Raise if a dense matrix of this shape, and the copy that a fit makes, would not fit into memory."""
-    needed, allowed = COPIES * shape[0] * shape[1] * float_type(dtype).itemsize, allowed_bytes()
+def check_room(values: Any, n_features: int, path: Path) -> None:
+    """Raise if so many features as a dense matrix, and the copy that a fit makes, would not fit into memory."""
+    shape = (values.shape[0], n_features)
+    needed, allowed = COPIES * shape[0] * shape[1] * float_type(values.dtype).itemsize, allowed_bytes()
     if needed > allowed:
         raise RemedyError(
             f"{path} needs {needed / 2**30:.1f} GiB as a dense matrix of {shape[0]} x {shape[1]}, and "
@@ -213,13 +108,16 @@ def check_room(shape: tuple[int, int], dtype: np.dtype, path: Path) -> None:
         )
 
 
-def check_finite(table: Table, path: Path) -> None:
-    """Raise if a value is missing or infinite: how many are, and where the first one is."""
+# --- values that cannot be used ---
+
+
+def check_values(table: Table, path: Path) -> bool:
+    """Raise if a value is infinite, saying how many are and where the first one is; return whether none is missing."""
     if table.values.dtype.kind != "f":
-        return
+        return True
     n_bad, first = 0, (0, 0)
     for start, block in blocks(table.values):
-        bad = ~np.isfinite(_data(block))
+        bad = np.isinf(data_of(block))
         if bad.any() and not n_bad:
             row, column = _place(block, bad)
             first = (start + row, column)
@@ -227,10 +125,46 @@ def check_finite(table: Table, path: Path) -> None:
     if n_bad:
         values = "1 value that is" if n_bad == 1 else f"{n_bad} values that are"
         raise RemedyError(
-            f"{path} has {values} missing or infinite, the first in row {_named(table.sample_names, first[0])}, "
+            f"{path} has {values} infinite, the first in row {_named(table.sample_names, first[0])}, "
             f"column {_named(table.feature_names, first[1])}.",
-            "fill them in, or leave out these rows or columns: values cannot be missing yet",
+            "put numbers there, or leave the cells empty: values may be missing",
         )
+    return is_complete(table.values)
+
+
+def _say_missing(X: Any, table: Table, columns: Array | None, path: Path) -> str:
+    """Return how many values of the kept features are missing; raise if a sample or a feature has none at all."""
+    found = [n_missing(block) for _, block in blocks(X)]
+    of_samples, of_features = np.concatenate([rows for rows, _ in found]), sum(lacks for _, lacks in found)
+    kept, more_features = ("", "") if columns is None else (" of the kept features", ", or keep more features")
+    empty = np.flatnonzero(of_samples == X.shape[1])
+    if len(empty):
+        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other rows"
+        raise RemedyError(
+            f"{path} has no value{kept} in row {_named(table.sample_names, int(empty[0]))}{others}.",
+            f"leave out rows without any value{more_features}",
+        )
+    empty = np.flatnonzero(of_features == X.shape[0])
+    if len(empty):
+        first = int(empty[0] if columns is None else columns[empty[0]])
+        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other columns"
+        raise RemedyError(
+            f"{path} has no value in column {_named(table.feature_names, first)}{others}.",
+            "leave out columns without any value",
+        )
+    total = int(of_samples.sum())
+    return f"{total} of {X.shape[0] * X.shape[1]} values {'is' if total == 1 else 'are'} missing"
+
+
+def _check_logarithms(values: Any, asked: Preparation, path: Path) -> None:
+    least = min(float(np.fmin.reduce(data_of(block), axis=None, initial=0)) for _, block in blocks(values))
+    if asked.normalize_counts and least < 0:
+        raise RemedyError(
+            f"{path} has negative values, the least is {least:g}: these are no counts.",
+            "leave out --normalize-counts, or choose the counts by --key",
+        )
+    if least <= -1:
+        raise RemedyError(f"{path} has values down to {least:g}, which have no log(1 + x).", "leave out --log1p")
 
 
 def _place(block: Any, bad: Array) -> tuple[int, int]:
@@ -244,24 +178,3 @@ def _place(block: Any, bad: Array) -> tuple[int, int]:
 
 def _named(names: tuple[str, ...] | None, place: int) -> str:
     return str(place + 1) if names is None else f"{place + 1} ({names[place][:60]!r})"
-
-
-def blocks(values: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the number of the first row, and some rows, a few megabytes at a time."""
-    step = max(1, BLOCK_BYTES // (8 * values.shape[1]))
-    for start in range(0, values.shape[0], step):
-        yield start, values[start : start + step]
-
-
-def float_type(dtype: np.dtype) -> np.dtype:
-    """Single precision for what it holds exactly, else double."""
-    exact = dtype == np.float32 or (dtype.kind in "ui" and dtype.itemsize <= 2)
-    return np.dtype(np.float32 if exact else np.float64)
-
-
-def _data(block: Any) -> Array:
-    return block.data if sp.issparse(block) else np.asarray(block)
-
-
-def _totals(block: Any) -> Array:
-    return np.asarray(block.sum(axis=1, dtype=np.float64)).ravel()

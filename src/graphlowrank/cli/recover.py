@@ -12,15 +12,17 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import limit_threads
+from ..counts import blocks, dense, moments
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
-from ..linalg.svd import leading_svd
+from ..principal import centred_svd
 from ..report.fit_page import FitPage, Recovered
 from ..tables import Table, write_matrix
 from ..tables.packages import need
 from ..tables.writing.matrix import WRITERS
+from .options import in_options
 from .outputs import all_or_none, check_apart
-from .preparing import Input, Preparation, Prepared, blocks, prepare, variances
-from .shell import hearing_warnings
+from .preparing import Input, Preparation, Prepared, prepare
+from .shell import hearing_warnings, naming_options
 from .telling import need_page, versions
 
 N_SHOWN = 6  # samples on the page
@@ -61,9 +63,9 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """Data less a matrix, computed where it is asked for."""
+    """Data, dense or csr_array, less a matrix, computed where it is asked for; NaN where a value is missing."""
 
-    X: Array
+    X: Any
     low_rank: Any
 
     @property
@@ -77,13 +79,13 @@ class Residual:
         return self.X.dtype
 
     def __getitem__(self, index: Any) -> Array:
-        """Return the entries that slices name."""
-        return self.X[index] - np.asarray(self.low_rank[index], dtype=self.X.dtype)
+        """Return the entries that slices name, dense."""
+        return dense(self.X[index]) - np.asarray(self.low_rank[index], dtype=self.X.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class Left:
-    """What a residual is like.
+    """What a residual is like where there are data.
 
     Attributes
     ----------
@@ -103,16 +105,18 @@ class Left:
 def run_recover(request: Request, say: Callable[[str], None]) -> dict[str, Any]:
     """Read, recover, write; return what there is to tell."""
     begin = time.perf_counter()
-    with hearing_warnings() as heard, limit_threads(request.options["n_jobs"]):
+    with hearing_warnings(in_options) as heard, limit_threads(request.options["n_jobs"]):
         say(f"reading {request.table.path}")
         table = request.table.read()
         with all_or_none(request.written.values()) as places:
-            data = prepare(table, request.preparation, request.table.path)
+            # The model of the whole matrix has nothing to gain from zeros.
+            data = prepare(table, request.preparation, request.table.path, only_dense=not request.compressed)
             read_seconds = time.perf_counter() - begin
             say(f"recovering {data.X.shape[0]} samples x {data.X.shape[1]} features")
             kind = CompressivePCA if request.compressed else FastRobustPCAOnGraphs
             given = {} if table.graph is None else {"sample_graph": table.graph}
-            model: Any = kind(**request.options, **given).fit(data.X)
+            with naming_options():
+                model: Any = kind(**request.options, **given).fit(data.X)
             model.stage_seconds_ = {"reading": read_seconds, **model.stage_seconds_}
             say("writing")
             left = _write(request, model, data, table, places, heard)
@@ -135,13 +139,15 @@ def _write(
 
 
 def left_over(residual: Residual, offset: Array) -> Left:
-    """Measure a residual, by blocks of rows."""
+    """Measure a residual, by blocks of rows; missing entries are left out."""
     squares, whole, typical = [], 0.0, []
     for start, block in blocks(residual):
         wide = block.astype(np.float64)
-        squares.append(np.square(wide).sum(axis=1))
-        typical.append(np.median(np.abs(wide)))
-        whole += float(np.square(residual.X[start : start + len(block)] - offset, dtype=np.float64).sum())
+        squares.append(np.nansum(np.square(wide), axis=1))
+        known = np.abs(wide[~np.isnan(wide)])
+        typical.append(np.median(known) if len(known) else 0.0)
+        away = dense(residual.X[start : start + len(block)]) - offset
+        whole += float(np.nansum(np.square(away, dtype=np.float64)))
     of_samples = np.sqrt(np.concatenate(squares))
     share = float(np.sqrt(np.square(of_samples).sum() / whole)) if whole > 0 else 0.0
     return Left(share, of_samples, float(np.median(typical)))
@@ -179,12 +185,13 @@ def _summary(request: Request, model: Any, data: Prepared, left: Left) -> list[s
 def _page(
     request: Request, model: Any, data: Prepared, table: Table, residual: Residual, left: Left, warnings: list[str]
 ) -> FitPage:
-    n_values = min(max(N_VALUES, 2 * model.n_components_), *data.X.shape)
-    _, of_input, _ = leading_svd(data.X - data.X.mean(axis=0, dtype=np.float64).astype(data.X.dtype), n_values)
+    _, of_input, _ = centred_svd(data.X, max(N_VALUES, 2 * model.n_components_))
+    recovery, n_filled = _recovered(data, table, residual, left)
+    filled = ["In the samples below, values that are missing are shown as recovered."] if n_filled else []
     return FitPage(
         over="Low-rank matrix of a table",
         title=request.table.path.name,
-        summary=_summary(request, model, data, left),
+        summary=[*_summary(request, model, data, left), *filled],
         facts=[
             ("samples", str(data.X.shape[0])),
             ("features", str(data.X.shape[1])),
@@ -197,12 +204,15 @@ def _page(
         rank=model.n_components_ if request.compressed else None,
         command=request.command,
         versions=versions(),
-        recovery=_recovered(data, table, residual, left),
+        recovery=recovery,
     )
 
 
-def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> Recovered:
-    """Take some samples from the smallest residual to the largest, and the histogram of all."""
+def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> tuple[Recovered, int]:
+    """Take some samples from the smallest residual to the largest, and the histogram of all.
+
+    Values of these samples that are missing are drawn as recovered; how many is returned, too.
+    """
     n = len(left.of_samples)
     ranks = np.unique(np.linspace(0, n - 1, min(N_SHOWN, n)).astype(int))
     shown = np.argsort(left.of_samples, kind="stable")[ranks]
@@ -210,16 +220,20 @@ def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> 
     high = WIDEST * left.typical or 1.0
     counts, n_entries = np.zeros(N_BINS, dtype=np.int64), 0
     for _, block in blocks(residual):
-        counts += np.histogram(block, bins=N_BINS, range=(-high, high))[0]
-        n_entries += block.size
+        known = block[~np.isnan(block)]
+        counts += np.histogram(known, bins=N_BINS, range=(-high, high))[0]
+        n_entries += known.size
     picture = table.picture if table.picture and data.X.shape[1] == table.picture[0] * table.picture[1] else None
-    given, recovered = data.X[shown], np.asarray(residual.low_rank[shown])
+    given, recovered = dense(data.X[shown]), np.asarray(residual.low_rank[shown])
+    missing = np.isnan(given)
+    given = np.where(missing, recovered, given)
     if picture is None:
         given, recovered = in_deviations(data.X, given, recovered)
-    return Recovered(names, given, recovered, picture, counts, -high, high, n_entries - int(counts.sum()))
+    found = Recovered(names, given, recovered, picture, counts, -high, high, n_entries - int(counts.sum()))
+    return found, int(np.count_nonzero(missing))
 
 
-def in_deviations(X: Array, *rows: Array) -> tuple[Array, ...]:
+def in_deviations(X: Any, *rows: Array) -> tuple[Array, ...]:
     """Rows with every feature of ``X`` brought to zero mean and unit deviation: units differ from column to column."""
-    mean, spread = X.mean(axis=0, dtype=np.float64), np.sqrt(variances(block for _, block in blocks(X)))
-    return tuple((one - mean) / np.where(spread > 0, spread, 1.0) for one in rows)
+    mean, variance = moments(block for _, block in blocks(X))
+    return tuple((one - mean) / np.sqrt(np.where(variance > 0, variance, 1.0)) for one in rows)

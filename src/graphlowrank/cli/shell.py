@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import typer
+
+from .options import in_options
 
 VIDEO_EXTRAS = ("av", "PIL", "jinja2")
 INTERRUPTED = 130  # what shells report for a program ended by Ctrl-C
@@ -74,6 +76,11 @@ def recover_remedy(error: Exception) -> str:
     return _table_remedy(error, "recover")
 
 
+def plan_remedy(error: Exception) -> str:
+    """Remedy for ``plan``."""
+    return _table_remedy(error, "plan")
+
+
 def _table_remedy(error: Exception, command: str) -> str:
     """Remedy where the input is a table of any kind."""
     if isinstance(error, ImportError):  # one that knows what to install says so itself
@@ -134,14 +141,26 @@ def _as_interrupt(signum: int, frame: object) -> None:
 
 
 @contextmanager
-def hearing_warnings() -> Iterator[list[str]]:
-    """Say a warning in one line, without the place in our code; yield what has been said."""
+def hearing_warnings(words: Callable[[str], str] = str) -> Iterator[list[str]]:
+    """Say a warning in one line, without the place in our code, put in other ``words``; yield what has been said."""
     heard: list[str] = []
 
     def say(message: Warning | str, *_: Any, **__: Any) -> None:
-        heard.append(str(message))
-        typer.echo(f"warning: {message}", err=True)
+        heard.append(words(str(message)))
+        typer.echo(f"warning: {heard[-1]}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = say
         yield heard
+
+
+@contextmanager
+def naming_options(others: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Say in errors of the library which option is meant, not which parameter; see :func:`.options.in_options`."""
+    try:
+        yield
+    except ValueError as error:
+        said = in_options(str(error), others)
+        if said == str(error):
+            raise
+        raise ValueError(said) from error

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
+from ..gaps import observed_median
 from ..models.huber import huber_fit
 from ..solution import Solution
 from .factors import Decoded, Factors, factorise, multiply
@@ -93,7 +94,7 @@ class Errors:
 def measure_errors(factors: Factors, data: Any, samples: Side, features: Side) -> Errors:
     """Compare the data with the compressed matrix where there is one."""
     model = factors.samples @ factors.features.T + factors.centre
-    return Errors(float(np.median(np.abs(data.block(samples.indices, features.indices) - model))))
+    return Errors(float(np.nanmedian(np.abs(data.block(samples.indices, features.indices) - model))))
 
 
 def fit_features(
@@ -107,7 +108,7 @@ def fit_features(
     def fit(part: slice) -> Solution:
         Y = np.ascontiguousarray(data.block(samples.indices, part).T)
         start = np.zeros((len(Y), len(regressors)))
-        start[:, -1] = np.median(Y[:, :: max(1, Y.shape[1] // STARTED_FROM)], axis=1)
+        start[:, -1] = observed_median(Y[:, :: max(1, Y.shape[1] // STARTED_FROM)].T)
         options: dict[str, Any] = {"corner": corner, "importance": samples.weights, "max_iter": max_iter}
         return huber_fit(Y, regressors, start=start, ridge=ridge, **options)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from numbers import Real
+from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,16 +19,20 @@ from .._progress import Progress
 from .._threads import limit_threads
 from ..choices import Choice, FitReport, health
 from ..gamma_choice import GammaChoice
+from ..gaps import check_all_observed_somewhere, has_gaps
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
+from ..models.checks import check_mask
 from ..models.regression import robust_scores
 from ..sampling import check_indices
 from ..settings import AUTO_RANK, Settings
-from ..small_problem import SmallProblem
+from ..shifted_sparse import ShiftedSparse, as_shifted_sparse, some_rows
+from ..small_problem import SmallProblem, Weights
 
 Result = TypeVar("Result")
 
 DTYPES = [np.float64, np.float32]
+SCORED_TOGETHER = 4_000_000  # entries of sparse samples that are made dense at a time
 
 
 class GraphEstimator(BaseEstimator):
@@ -39,14 +45,48 @@ class GraphEstimator(BaseEstimator):
     sample_graph: Any
     n_neighbors: Any
 
+    # What the estimator's X may be, besides dense and complete.
+    _takes_gaps = False
+    _takes_sparse = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_gaps
+        tags.input_tags.sparse = self._takes_sparse
+        return tags
+
     def _settings(self) -> Settings:
         """Build the shared options from this estimator's parameters."""
         names = [field.name for field in fields(Settings) if field.name in self.get_params(deep=False)]
         return Settings(**{name: getattr(self, name) for name in names})
 
-    def _check_training_data(self, X: Any, settings: Settings, **options: Any) -> Any:
+    def _validated(self, X: Any, mask: Any = None, **options: Any) -> Any:
+        """Return data as the pipeline takes them, checked by scikit-learn with its ``options``.
+
+        Sparse ones come out as :class:`~graphlowrank.shifted_sparse.ShiftedSparse`, entries that a ``mask`` hides as
+        NaN.
+        """
+        if sp.issparse(X) and mask is not None:
+            raise ValueError("a mask is for dense data: entries that a sparse matrix does not store are zeros.")
+        finite: Any = "allow-nan" if self._takes_gaps and not sp.issparse(X) else True
+        accepted: Any = "csr" if self._takes_sparse else False
+        options = {"accept_sparse": accepted, "ensure_all_finite": finite if mask is None else False} | options
+        X = validate_data(self, X, dtype=DTYPES, order="C", **options)
+        if self._takes_sparse and sp.issparse(X):
+            return as_shifted_sparse(X)
+        mask = check_mask(mask, X.shape)
+        if mask is not None:
+            if not np.isfinite(X).all(where=mask):
+                raise ValueError("X contains NaN or infinity where the mask says that it is observed.")
+            X = X if mask.all() else np.where(mask, X, X.dtype.type(np.nan))
+        return X
+
+    def _check_training_data(self, X: Any, settings: Settings, mask: Any = None, **options: Any) -> Any:
         """Validate the data, by scikit-learn with its ``options``, and what the user gave to go with them."""
-        X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2, **options)
+        X = self._validated(X, mask, ensure_min_samples=2, **options)
+        if has_gaps(X):
+            check_all_observed_somewhere(X)
+            settings.check_decodes_gaps()
         n_samples = X.shape[0]
         if isinstance(self.sample_graph, str) and settings.needs_graph("sample") and n_samples <= settings.n_neighbors:
             raise ValueError(
@@ -62,6 +102,23 @@ class GraphEstimator(BaseEstimator):
             if given is not None:
                 check_indices(given, n, name=f"{side}_indices")
         return X
+
+    def _check_weights(self, settings: Settings, X: Any, sample_weight: Any, feature_weight: Any) -> Weights:
+        """Weights of the loss, with mean 1: their ratios count, the gammas keep their meaning."""
+        found = []
+        for name, given, n in zip(
+            ("sample_weight", "feature_weight"), (sample_weight, feature_weight), X.shape, strict=True
+        ):
+            found.append(None if given is None else checked_weights(given, n, name))
+            if given is not None and settings.solver != "frpcag":
+                raise ValueError(f"{name} is for solver='frpcag': {settings.solver!r} has no weights in its loss.")
+        return Weights(*found)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
+        from ..model_files import save_model
+
+        save_model(self, path)
 
     @property
     def report_(self) -> FitReport:
@@ -80,7 +137,10 @@ class GraphEstimator(BaseEstimator):
 
     def _say(self, X: Any, choices: Iterable[Choice] = ()) -> None:
         """Keep what :attr:`report_` is to tell."""
-        self._said = {"data": f"{X.shape[0]} samples x {X.shape[1]} features", "choices": tuple(choices)}
+        kind = ", sparse" if isinstance(X, ShiftedSparse) else ""
+        if has_gaps(X):
+            kind = f", {np.isnan(X).mean():.1%} of the entries missing"
+        self._said = {"data": f"{X.shape[0]} samples x {X.shape[1]} features{kind}", "choices": tuple(choices)}
 
     def _run(
         self, settings: Settings, work: Callable[[np.random.RandomState, Progress], Result]
@@ -159,7 +219,7 @@ class LowRankTransformer(ComponentTransformer):
         Parameters
         ----------
         X
-            (n_samples, n_features).
+            (n_samples, n_features); missing entries (NaN) have no say.
 
         Returns
         -------
@@ -167,7 +227,18 @@ class LowRankTransformer(ComponentTransformer):
             (n_samples, n_components_).
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
+        X = self._validated(X, reset=False)
+        if not isinstance(X, ShiftedSparse):
+            return self._scores(X)
+        rows = some_rows(X.shape[1], SCORED_TOGETHER, at_most=len(X))
+        return np.concatenate([self._scores(X[start : start + rows].to_array()) for start in range(0, len(X), rows)])
+
+    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None, **fit_params: Any) -> Array:
+        """Fit the model, and return the scores of its samples as :meth:`transform` would."""
+        self.fit(X, y, mask=mask, **fit_params)
+        return self.transform(X if mask is None else self._validated(X, mask, reset=False))
+
+    def _scores(self, X: Array) -> Array:
         delta = self.huber_delta * self.scale_
         return robust_scores(
             X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta
@@ -190,7 +261,7 @@ class LowRankTransformer(ComponentTransformer):
             counted = "singular values above those of the noise"
         return [
             self._rank_choice(self.n_components_, counted),
-            *settings.choices(len(X), X.shape[1], kind),
+            *settings.choices(X.shape[0], X.shape[1], kind),
             *(
                 Choice(name, value, why if getattr(self, name) == "auto" else "as asked")
                 for name, value in zip(("gamma_samples", "gamma_features"), gammas, strict=True)
@@ -214,6 +285,18 @@ def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
         raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
     if value > at_most:
         raise ValueError(f"{name}={value} is more than the {at_most} {what}.")
+
+
+def checked_weights(given: Any, n: int, name: str) -> Array:
+    """Weights (n,) over their mean, or an error that says what is wrong with them."""
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"{name} must have shape {(n,)}, got {weights.shape}.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"{name} must hold finite numbers >= 0.")
+    if not weights.any():
+        raise ValueError(f"{name} is zero everywhere: nothing would count.")
+    return weights / weights.mean()
 
 
 def check_number(value: Any, name: str, *, at_most: float = np.inf) -> None:

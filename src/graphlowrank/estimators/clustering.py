@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.random import RandomState
 from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._backend import Array
 from .._progress import Progress
@@ -17,16 +18,20 @@ from .._threads import limit_threads
 from ..choices import Choice
 from ..cluster_count import ClusterCount, count_clusters
 from ..clusters import Clusters, find_clusters
+from ..gaps import has_gaps
 from ..graphs import as_graph
 from ..graphs.build import gaussian_weights
+from ..graphs.filling import Filling, learn_filling
 from ..graphs.neighbours import nearest_to
 from ..metrics import conductance
 from ..partition import consensus
-from ..pipeline import graphs_between, reduce
+from ..pipeline import reduce
 from ..scaling import Scaling, choose_scaling, scaling_of
 from ..settings import Settings
-from ..small_problem import SmallProblem
-from ._base import DTYPES, GraphEstimator, check_count, check_number
+from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows
+from ..small_problem import SmallProblem, Weights
+from ..two_graphs import graphs_between
+from ._base import GraphEstimator, check_count, check_number
 
 MOST_NEIGHBORS, FEWEST_NEIGHBORS = 10, 3
 UNKNOWN_CLUSTERS = 10  # to compare scalings by, before their number is known
@@ -35,6 +40,17 @@ OPTIONS = {
     "partition": ("graph", "k-means"),
     "scaling": ("auto", "none", "samples", "features"),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Samples as they are clustered: scaled; for distances also without gaps; and how many clusters there are."""
+
+    scaling: Scaling
+    filling: Filling | None
+    scaled: Data
+    points: Data
+    count: ClusterCount
 
 
 class CompressiveClustering(ClusterMixin, GraphEstimator):
@@ -119,7 +135,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     n_neighbors: Any
     _scaling: Scaling
     _count: ClusterCount
-    _fit_X: Array  # noqa: N815
+    _fit_X: Data  # noqa: N815
+    _filling: Filling | None
 
     def __init__(
         self,
@@ -172,10 +189,16 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the samples of ``X`` (n_samples, n_features); ``y`` is ignored."""
+    _takes_gaps = True
+    _takes_sparse = True
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None, mask: Any = None
+    ) -> Self:
+        """Cluster the samples of ``X`` (n_samples, n_features); see :meth:`CompressivePCA.fit` for the parameters."""
         settings = self._checked_settings()
-        X = self._check_training_data(X, settings)
+        X = self._check_training_data(X, settings, mask)
+        weights = self._check_weights(settings, X, sample_weight, feature_weight)
         if self.n_clusters != "auto":
             check_count(self.n_clusters, "n_clusters", at_most=len(X), what="samples")
             kept = settings.kept(*X.shape)[0]
@@ -183,38 +206,47 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         settings = replace(settings, n_neighbors=self._neighbors_for(len(X)))
         settings.check_decodable(*X.shape, features=False)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Scaling, Array, list[Clusters], SmallProblem]:
-            with progress.stage("scaling"):
-                scaling = self._choose_scaling(X, settings, rng)
-                scaled = scaling.apply(X)
-            with progress.stage("number of clusters"):
-                self._count = self._count_clusters(scaled, settings, rng)
-            graphs = graphs_between(scaled, settings, rng, progress)
-            ranked = replace(settings, rank=self._count.n_clusters)
-            best, first = self._draw(scaled, graphs, ranked, rng, progress)
+        def work(rng: RandomState, progress: Progress) -> tuple[_Prepared, list[Clusters], SmallProblem]:
+            prepared = self._prepare(X, settings, rng, progress)
+            graphs = graphs_between(prepared.points, settings, rng, progress)
+            draw = partial(self._draw, prepared, graphs, settings, weights, rng, progress)
+            best, first = draw()
             found = [first]
             for _ in range(1, self.n_draws):
-                problem, clusters = self._draw(scaled, graphs, ranked, rng, progress)
+                problem, clusters = draw()
                 if clusters.cut < min(one.cut for one in found):
                     best = problem
                 found.append(clusters)
-            return scaling, scaled, found, best
+            return prepared, found, best
 
-        (self._scaling, self._fit_X, found, best), progress = self._run(settings, work)
+        (prepared, found, best), progress = self._run(settings, work)
+        self._scaling, self._filling, self._count = prepared.scaling, prepared.filling, prepared.count
+        self._fit_X = prepared.points
         self._n_neighbors = settings.n_neighbors
         self._store_clusters(found, best, progress)
         self._say(X, self._choices(X, settings))
         return self
 
-    def _count_clusters(self, X: Array, settings: Settings, rng: RandomState) -> ClusterCount:
+    def _prepare(self, X: Data, settings: Settings, rng: RandomState, progress: Progress) -> _Prepared:
+        with progress.stage("scaling"):
+            scaling = self._choose_scaling(X, settings, rng)
+            scaled = scaling.apply(X)
+        filling, points = None, scaled
+        if has_gaps(scaled):
+            with progress.stage("filling"):
+                filling = learn_filling(dense_rows(scaled), rng)
+                points = filling.apply(dense_rows(scaled))
+        with progress.stage("number of clusters"):
+            count = self._count_clusters(points, settings, rng)
+        return _Prepared(scaling, filling, scaled, points, count)
+
+    def _count_clusters(self, X: Data, settings: Settings, rng: RandomState) -> ClusterCount:
         if self.n_clusters != "auto":
             return ClusterCount(int(self.n_clusters), "as asked")
         given = None if isinstance(self.sample_graph, str | None) else as_graph(self.sample_graph)
-        return count_clusters(
-            X, settings.n_neighbors, rng, graph=given, at_most=settings.kept(len(X), X.shape[1])[0]
-        )  # fmt: skip
+        return count_clusters(X, settings.n_neighbors, rng, graph=given, at_most=settings.kept(*X.shape)[0])
 
-    def _choices(self, X: Array, settings: Settings) -> list[Choice]:
+    def _choices(self, X: Data, settings: Settings) -> list[Choice]:
         """Tell what was chosen."""
         by_graph = not np.isnan(self.conductance_)
         taken = f"least conductance on the sample graph, {self.conductance_:.3f}" if by_graph else "fixed"
@@ -225,7 +257,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             Choice("n_clusters", self._count.n_clusters, self._count.reason),
             Choice("scaling", self.scaling_, self._scaling.reason),
             Choice("n_neighbors", settings.n_neighbors, few if self.n_neighbors == "auto" else "as asked"),
-            *replace(settings, rank=self._count.n_clusters).choices(len(X), X.shape[1], kind),
+            *replace(settings, rank=self._count.n_clusters).choices(X.shape[0], X.shape[1], kind),
             Choice("gamma_samples", self.gamma_samples_, why_gamma),
             Choice("gamma_features", self.gamma_features_, "as asked" if self.gamma_features != "auto" else "fixed"),
             Choice("scores", self.scores_, taken if self.scores == "auto" else "as asked"),
@@ -234,12 +266,23 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         ]
 
     def _draw(
-        self, X: Array, graphs: Any, settings: Settings, rng: RandomState, progress: Progress
+        self,
+        prepared: _Prepared,
+        graphs: Any,
+        settings: Settings,
+        weights: Weights,
+        rng: RandomState,
+        progress: Progress,
     ) -> tuple[SmallProblem, Clusters]:
+        n_clusters = prepared.count.n_clusters
+        settings = replace(settings, rank=n_clusters)
         kind = settings.laplacian_kind("normalized")
-        problem = reduce(X, graphs, settings, laplacian=kind, rank=self._count.n_clusters, rng=rng, progress=progress)
+        problem = reduce(
+            prepared.scaled, graphs, settings, laplacian=kind, rank=n_clusters, rng=rng, progress=progress,
+            weights=weights,
+        )  # fmt: skip
         return problem, find_clusters(
-            problem, settings, self._count.n_clusters, scores=self.scores, partition=self.partition,  # type: ignore[arg-type]
+            problem, settings, n_clusters, scores=self.scores, partition=self.partition,  # type: ignore[arg-type]
             gamma_labels=self.gamma_labels, rng=rng, progress=progress,
         )  # fmt: skip
 
@@ -281,7 +324,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         clusters = 1 if self.n_clusters == "auto" else self.n_clusters
         return max(FEWEST_NEIGHBORS, min(MOST_NEIGHBORS, n_samples // (2 * clusters)))
 
-    def _choose_scaling(self, X: Array, settings: Settings, rng: RandomState) -> Scaling:
+    def _choose_scaling(self, X: Data, settings: Settings, rng: RandomState) -> Scaling:
         if self.scaling != "auto":
             return scaling_of(X, self.scaling, "as asked")  # type: ignore[arg-type]
         if not isinstance(self.sample_graph, str):
@@ -298,7 +341,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Parameters
         ----------
         X
-            (n_samples, n_features).
+            (n_samples, n_features), dense or sparse; missing entries (NaN) are guessed.
 
         Returns
         -------
@@ -306,7 +349,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             (n_samples,).
         """
         check_is_fitted(self)
-        X = self._scaling.apply(validate_data(self, X, dtype=DTYPES, reset=False))
+        X = self._comparable(self._validated(X, reset=False))
         with limit_threads(self.n_jobs):
             distances, indices = nearest_to(X, self._fit_X, min(self._n_neighbors, len(self._fit_X)))
         # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
@@ -315,3 +358,12 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         starts = np.arange(0, indices.size + 1, indices.shape[1])
         among = sp.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(X), len(self._fit_X)))
         return np.asarray(among @ self.soft_labels_).argmax(axis=1)
+
+    def _comparable(self, X: Data) -> Data:
+        """Return new samples as those of the fit are: sparse if they are, scaled, and without gaps."""
+        if isinstance(self._fit_X, ShiftedSparse):
+            if has_gaps(X):
+                raise ValueError("the model was fitted to sparse data, so that new samples must have no NaN.")
+            return self._scaling.apply(X if isinstance(X, ShiftedSparse) else as_shifted_sparse(X))
+        X = dense_rows(self._scaling.apply(dense_rows(X)))
+        return (self._filling or learn_filling(self._fit_X, RandomState(0))).apply(X) if has_gaps(X) else X

@@ -13,7 +13,8 @@ from .._backend import Array
 from .._progress import Progress
 from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
-from ..pipeline import Compressed, choose_weights, graphs_between, recover, reduce, solve
+from ..pipeline import Compressed, choose_weights, recover, reduce, solve
+from ..two_graphs import graphs_between
 from ._base import LowRankTransformer, check_count
 
 
@@ -163,10 +164,30 @@ class CompressivePCA(LowRankTransformer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Recover the low-rank matrix of ``X`` (n_samples, n_features); ``y`` is ignored."""
+    _takes_gaps = True
+    _takes_sparse = True
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None, mask: Any = None
+    ) -> Self:
+        """Recover a low-rank matrix.
+
+        Parameters
+        ----------
+        X
+            (n_samples, n_features), dense, or sparse, which is never made dense whole. NaN marks a missing entry of
+            dense data: it has no say in the loss, and the graphs are built with guesses in its place.
+        y
+            Ignored.
+        sample_weight, feature_weight
+            (n_samples,) and (n_features,) how much each counts in the loss, >= 0; only ratios matter. They are nodes of
+            the graphs whatever their weight. For ``solver="frpcag"``.
+        mask
+            (n_samples, n_features) booleans, True where an entry is observed; the others are as good as NaN.
+        """
         settings = self._settings()
-        X = self._check_training_data(X, settings)
+        X = self._check_training_data(X, settings, mask)
+        weights = self._check_weights(settings, X, sample_weight, feature_weight)
         if self.n_components is not None:
             kept = min(settings.kept(*X.shape))
             check_count(self.n_components, "n_components", at_most=kept, what="kept samples or features")
@@ -178,14 +199,15 @@ class CompressivePCA(LowRankTransformer):
         def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
             graphs = graphs_between(X, settings, rng, progress)
-            problem = reduce(X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+            options: dict[str, Any] = {"laplacian": kind, "rank": self.n_components, "rng": rng, "progress": progress}
+            problem = reduce(X, graphs, settings, weights=weights, **options)
             choice = choose_weights(problem, settings, self.n_components, rng, progress)
             gammas = settings.gammas(kind) if choice is None else (choice.gamma_samples, choice.gamma_features)
             small = solve(problem, settings, gammas, progress)
             rank = self.n_components if choice is None else choice.rank
             found = [recover(X, small, settings, n_components=rank, progress=progress)]
             for _ in range(1, self.n_draws):  # the same graphs, gammas and rank; other samples and features
-                again = reduce(X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+                again = reduce(X, graphs, settings, weights=weights, **options)
                 other = solve(again, settings, gammas, progress)
                 found.append(recover(X, other, settings, n_components=found[0].low_rank.rank, progress=progress))
             return choice, small, found

@@ -88,16 +88,23 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         """Nothing is left out: the compressed matrix is the whole one."""
         return replace(super()._settings(), downsampling=(1, 1))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Approximate ``X`` (n_samples, n_features); ``y`` is ignored."""
+    _takes_gaps = True
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None, mask: Any = None
+    ) -> Self:
+        """Approximate ``X`` (n_samples, n_features), NaN where an entry is missing; see :meth:`CompressivePCA.fit`."""
         settings = self._settings()
-        X = self._check_training_data(X, settings)
+        X = self._check_training_data(X, settings, mask)
+        weights = self._check_weights(settings, X, sample_weight, feature_weight)
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
 
         def work(rng: RandomState, progress: Progress) -> Compressed:
             kind = settings.laplacian_kind("combinatorial")
-            return compress(X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress)
+            return compress(
+                X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights
+            )
 
         small, progress = self._run(settings, work)
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)

@@ -10,8 +10,8 @@ from numpy.random import RandomState
 from .._backend import Array
 from .._progress import Progress
 from ..choices import Choice
+from ..gaps import has_gaps
 from ..models import LowRankPlusSparse, solve_rpca
-from ..models.checks import check_mask
 from ..settings import Settings
 from ._base import LowRankTransformer, check_count, check_number
 
@@ -86,11 +86,12 @@ class RobustPCA(LowRankTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    _takes_gaps = True
+
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Split ``X`` (n_samples, n_features); ``y`` is ignored.
 
-        ``mask`` (n_samples, n_features) is True where an entry is observed; the others are filled in, whatever they
-        hold.
+        Entries that are NaN, or where ``mask`` (n_samples, n_features) is not True, are missing; they are filled in.
         """
         settings = self._settings()
         X, mask = self._check_split(X, mask, settings)
@@ -103,13 +104,8 @@ class RobustPCA(LowRankTransformer):
                 ).warn_unless_converged("RobustPCA", REMEDY)  # fmt: skip
 
         found, progress = self._run(settings, work)
-        self._store_split(found, progress)
+        self._store_split(X, found, progress)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None) -> Array:
-        """Scores of the samples on the components; with a ``mask``, of the samples as recovered."""
-        self.fit(X, y, mask=mask)
-        return self.transform(X if mask is None else self.low_rank_)
 
     def _check_split(self, X: Any, mask: Any, settings: Settings) -> tuple[Array, Array | None]:
         """Everything that can be wrong, before work starts."""
@@ -117,15 +113,12 @@ class RobustPCA(LowRankTransformer):
             check_number(self.weight, "weight")
             if self.weight == 0:
                 raise ValueError("weight must be more than 0: errors would cost nothing.")
-        X = self._check_training_data(X, settings, ensure_all_finite=mask is None)
+        X = self._check_training_data(X, settings, mask)
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
-        mask = check_mask(mask, X.shape)
-        if mask is not None and not np.isfinite(X).all(where=mask):
-            raise ValueError("X contains NaN or infinity where the mask says that it is observed.")
-        return X, mask
+        return X, ~np.isnan(X) if has_gaps(X) else None
 
-    def _store_split(self, found: LowRankPlusSparse, progress: Progress) -> None:
+    def _store_split(self, X: Array, found: LowRankPlusSparse, progress: Progress) -> None:
         self._store_low_rank(found.low_rank, self.n_components)
         self.sparse_ = found.sparse
         self.rank_ = found.rank
@@ -134,4 +127,4 @@ class RobustPCA(LowRankTransformer):
         self.stage_seconds_ = progress.seconds
         usual = Choice("weight", "1 / sqrt(longer side)", "with it, theory says, sparse errors are found")
         asked = usual if self.weight is None else Choice("weight", self.weight, "as asked")
-        self._say(found.low_rank, [asked, Choice("rank", found.rank, "of the solution")])
+        self._say(X, [asked, Choice("rank", found.rank, "of the solution")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from numpy.random import RandomState
 
 from .._progress import Progress
@@ -82,18 +81,16 @@ class RobustPCAOnGraphs(RobustPCA):
     def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
         """Split ``X`` (n_samples, n_features); ``y`` is ignored.
 
-        ``mask`` (n_samples, n_features) is True where an entry is observed; the others are filled in. It needs a
-        ``sample_graph`` that is given, since distances to incomplete samples say little.
+        Entries that are NaN, or where ``mask`` (n_samples, n_features) is not True, are missing; they are filled in,
+        and neighbours are told with guesses in their place.
         """
         settings = self._settings()
         kind = settings.laplacian_kind("combinatorial")
         gamma = AUTO_GAMMAS[kind][0] if isinstance(self.gamma, str) and self.gamma == "auto" else self.gamma
         check_number(gamma, "gamma")
-        if mask is not None and isinstance(self.sample_graph, str):
-            raise ValueError("mask needs a sample_graph that is given: neighbours cannot be told from incomplete data.")
         X, mask = self._check_split(X, mask, settings)
         # The graph term grows with the square of the data, the others with the data: gamma needs a unit.
-        self.scale_ = deviation_unit(X if mask is None else np.where(mask, X, np.nan)) or 1.0
+        self.scale_ = deviation_unit(X) or 1.0
 
         def work(rng: RandomState, progress: Progress) -> tuple[Graph | None, LowRankPlusSparse]:
             with progress.stage("sample graph"):
@@ -109,5 +106,5 @@ class RobustPCAOnGraphs(RobustPCA):
             return graph, found.warn_unless_converged("RobustPCAOnGraphs", REMEDY)
 
         (self.sample_graph_, found), progress = self._run(settings, work)
-        self._store_split(found, progress)
+        self._store_split(X, found, progress)
         return self

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
 from .._threads import limit_threads
+from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse
+from .filling import fill_gaps
 from .graph import Graph
 from .neighbours import Engine, nearest_neighbours
 
@@ -17,7 +19,7 @@ WEIGHT_FLOOR = 1e-4  # the Gaussian of about 3 sigma: an outlier stays attached,
 
 
 def knn_graph(
-    X: Array,
+    X: Any,
     n_neighbors: int = 10,
     *,
     bandwidth: float = 1.0,
@@ -34,7 +36,8 @@ def knn_graph(
     Parameters
     ----------
     X
-        (n_points, n_dimensions), finite. float32 gives float32 weights.
+        (n_points, n_dimensions), dense or sparse. NaN is a missing entry, of dense data: distances are then taken after
+        it has been guessed by a low-rank model, see :mod:`graphlowrank.graphs.filling`. float32 gives float32 weights.
     n_neighbors
         Neighbours of each point, less than n_points.
     bandwidth
@@ -54,12 +57,25 @@ def knn_graph(
     >>> knn_graph(np.array([[0.0], [1.0], [10.0], [11.0]]), n_neighbors=1).n_components
     2
     """
-    X = check_array(X, dtype=[np.float64, np.float32], ensure_min_samples=2, input_name="X")
+    points = _checked_points(X)
     if not bandwidth > 0:
         raise ValueError(f"bandwidth must be positive, got {bandwidth}.")
     with limit_threads(n_jobs):
-        distances, indices = nearest_neighbours(X, n_neighbors, engine=neighbors, random_state=random_state)
+        points = fill_gaps(points, check_random_state(0))
+        distances, indices = nearest_neighbours(points, n_neighbors, engine=neighbors, random_state=random_state)
     return graph_of_neighbours(distances, indices, bandwidth)
+
+
+def _checked_points(X: Any) -> Data:
+    """Points to compare, or a clear error."""
+    if isinstance(X, ShiftedSparse):
+        return X
+    sparse = sp.issparse(X)
+    X = check_array(
+        X, dtype=[np.float64, np.float32], accept_sparse="csr", ensure_min_samples=2, input_name="X",
+        ensure_all_finite=True if sparse else "allow-nan",
+    )  # fmt: skip
+    return as_shifted_sparse(X) if sparse else X
 
 
 def graph_of_neighbours(distances: Array, indices: Array, bandwidth: float = 1.0) -> Graph:

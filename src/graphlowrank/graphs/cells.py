@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import library_limit, map_ranges, single_threaded_libraries
+from ..linalg.svd import sketched_directions
+from ..shifted_sparse import Data, ShiftedSparse, dense_rows, some_rows
+from .candidates import Candidates
 
 # Chosen on MNIST, USPS, video pixels and clouds of up to a million points: see benchmarks/neighbours.py.
 PROJECTED_DIMENSIONS = 96
@@ -25,36 +26,36 @@ MOST_CANDIDATES = 12  # for each neighbour
 SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood
 CACHED_ROWS = 4096  # gone through together, so that what is made of them stays in the cache
 CHUNK = 65_536  # rows whose cells are found together
+DENSE_ENTRIES = 4_000_000  # of sparse rows that are made dense at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """``indices`` (n, n_candidates) of near points, -1 for none, and an ``order`` in which neighbours are close."""
-
-    indices: Array
-    order: Array
-
-
-def centre_and_scale(X: Array) -> tuple[Array, float]:
+def centre_and_scale(X: Data) -> tuple[Array, float]:
     """Centre and largest deviation: what makes single precision safe for offsets and units of any size."""
+    if isinstance(X, ShiftedSparse):
+        centre = X.mean().astype(X.dtype)
+        return centre, X.moved(-centre).bound() or 1.0
     centre = X.mean(axis=0, dtype=np.float64)
     scale = float(max((X.max(axis=0) - centre).max(), (centre - X.min(axis=0)).max()))
     return centre.astype(X.dtype), scale if scale > 0 else 1.0
 
 
-def to_single(X: Array, centre: Array, scale: float) -> Array:
+def to_single(X: Data, centre: Array, scale: float) -> Array:
     """Centred, scaled, contiguous float32 copy of ``X`` for the search library."""
-    points = X - centre
+    points = dense_rows(X) - centre
     points /= points.dtype.type(scale)
     return np.ascontiguousarray(points, dtype=np.float32)
 
 
-def project(X: Array, n_dimensions: int, rng: np.random.RandomState) -> Array:
+def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
     """Single-precision coordinates along the leading principal directions, estimated on a part of the rows."""
     centre, scale = centre_and_scale(X)
     if X.shape[1] <= n_dimensions:
         return to_single(X, centre, scale)
-    part = X[rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)] - centre
+    rows = rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)
+    if isinstance(X, ShiftedSparse):
+        centred = X.moved(-centre)
+        return (centred @ sketched_directions(centred[rows], n_dimensions, rng) / scale).astype(np.float32)
+    part = X[rows] - centre
     directions = randomized_svd(part, min(n_dimensions, len(part)), n_iter=2, random_state=rng)[2].T
     points = np.empty((len(X), directions.shape[1]), dtype=np.float32)
     for start in range(0, len(X), CACHED_ROWS):  # centred before the product: a large offset would drown what it is for
@@ -63,7 +64,7 @@ def project(X: Array, n_dimensions: int, rng: np.random.RandomState) -> Array:
     return points
 
 
-def cell_candidates(X: Array, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
+def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
     """Points near each row of ``X`` in the projection, itself usually among them.
 
     The inverted lists of faiss, searched by our own loop, which takes a third of the time of theirs on MNIST. The
@@ -111,7 +112,7 @@ def _cell_centres(points: Array, n_cells: int, rng: np.random.RandomState) -> Ar
     return np.asarray(k_means.centroids)
 
 
-def _effort(X: Array, points: Array, centres: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
+def _effort(X: Data, points: Array, centres: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
     """Cells to probe and candidates to measure so that nearly all true neighbours of some trial points are found."""
     trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
     truth = _true_neighbours(X, trial, n_neighbors)
@@ -137,14 +138,15 @@ def _ranks(points: Array, rows: Array, neighbours: Array) -> Array:
     return ranks
 
 
-def _true_neighbours(X: Array, rows: Array, n_neighbors: int) -> Array:
+def _true_neighbours(X: Data, rows: Array, n_neighbors: int) -> Array:
     """Nearest other rows of ``X`` to a few of its rows, exactly; X is gone through in parts, not copied whole."""
     centre, scale = centre_and_scale(X)
     queries = to_single(X[rows], centre, scale)
     distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
-    for start in range(0, len(X), CACHED_ROWS):
-        part = to_single(X[start : start + CACHED_ROWS], centre, scale)
+    step = some_rows(X.shape[1], DENSE_ENTRIES, at_most=CACHED_ROWS)
+    for start in range(0, len(X), step):
+        part = to_single(X[start : start + step], centre, scale)
         found = _squared_distances(queries, part)
         inside = np.flatnonzero((rows >= start) & (rows < start + len(part)))
         found[inside, rows[inside] - start] = np.inf  # itself

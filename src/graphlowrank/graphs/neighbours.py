@@ -14,7 +14,10 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 from .._threads import map_ranges
-from .cells import SPARE_CANDIDATES, Candidates, cell_candidates, centre_and_scale, exact_candidates, to_single
+from ..shifted_sparse import Data, ShiftedSparse
+from .candidates import Candidates, nearest_first, without_selves
+from .cells import SPARE_CANDIDATES, cell_candidates, centre_and_scale, exact_candidates, to_single
+from .sparse_search import all_pairs_price, all_sparse_pairs, nearest_sparse
 
 Engine = Literal["auto", "exact", "approximate"]
 
@@ -30,14 +33,14 @@ def compares_all_pairs(n: int, n_dimensions: int) -> bool:
 
 
 def nearest_neighbours(
-    X: Array, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None
+    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None
 ) -> tuple[Array, Array]:
     """Nearest other rows of each row, in Euclidean distance.
 
     Parameters
     ----------
     X
-        (n, d) float32 or float64, finite.
+        (n, d) float32 or float64, finite; dense, or sparse with shifts.
     n_neighbors
         Neighbours per row, at most n - 1; a row is never its own neighbour.
     engine
@@ -64,45 +67,62 @@ def nearest_neighbours(
     if unit != 1:
         distances, indices = nearest_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
         return distances * unit, indices
-    if engine == "exact" or (engine == "auto" and compares_all_pairs(n, X.shape[1])):
-        points = to_single(X, *centre_and_scale(X))
-        candidates = Candidates(exact_candidates(points, points, n_neighbors + 1 + SPARE_CANDIDATES), np.arange(n))
+    if engine == "exact" or (engine == "auto" and _all_pairs_pay(X)):
+        candidates = Candidates(_all_pairs(X, X, n_neighbors + 1 + SPARE_CANDIDATES), np.arange(n))
     else:
         candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
     return nearest_of(X, candidates, n_neighbors)
 
 
-def nearest_to(queries: Array, X: Array, n_neighbors: int) -> tuple[Array, Array]:
-    """Nearest rows of ``X`` to each row of ``queries``, exactly; returns (distances, indices)."""
+def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
+    """Nearest rows of ``X`` to each row of ``queries``, both dense or both sparse; returns (distances, indices)."""
     unit = _safe_unit(X)
     if unit != 1:
         distances, indices = nearest_to(queries / unit, X / unit, n_neighbors)
         return distances * unit, indices
+    candidates = Candidates(_all_pairs(queries, X, n_neighbors + SPARE_CANDIDATES), np.arange(len(queries)))
+    return nearest_of(X, candidates, n_neighbors, queries=queries)
+
+
+def _sparse(queries: Data) -> ShiftedSparse:
+    assert isinstance(queries, ShiftedSparse), "sparse rows are compared with sparse rows"
+    return queries
+
+
+def _all_pairs_pay(X: Data) -> bool:
+    if isinstance(X, ShiftedSparse):
+        return all_pairs_price(X) <= EXACT_PRODUCTS
+    return compares_all_pairs(len(X), X.shape[1])
+
+
+def _all_pairs(queries: Data, X: Data, n_candidates: int) -> Array:
+    """Rows of ``X`` nearest to each query in single-precision arithmetic."""
+    if isinstance(X, ShiftedSparse):
+        return all_sparse_pairs(_sparse(queries), X, n_candidates)
     centre, scale = centre_and_scale(X)
-    indices = exact_candidates(
-        to_single(queries, centre, scale), to_single(X, centre, scale), n_neighbors + SPARE_CANDIDATES
-    )
-    candidates = Candidates(indices, np.arange(len(queries)))
-    return nearest_of(X, candidates, n_neighbors, queries=queries.astype(X.dtype, copy=False))
+    points = to_single(X, centre, scale)
+    return exact_candidates(points if queries is X else to_single(queries, centre, scale), points, n_candidates)
 
 
-def _safe_unit(X: Array) -> Any:
+def _safe_unit(X: Data) -> Any:
     """1, or the size of X where its squares would overflow or vanish."""
-    size = max(X.max(), -X.min())
+    size = X.bound() if isinstance(X, ShiftedSparse) else max(X.max(), -X.min())
     limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 
 
-def nearest_of(X: Array, candidates: Candidates, n_neighbors: int, queries: Array | None = None) -> tuple[Array, Array]:
+def nearest_of(X: Data, candidates: Candidates, n_neighbors: int, queries: Data | None = None) -> tuple[Array, Array]:
     """Measure candidates exactly and keep the nearest (ties by index); returns (distances, indices).
 
     Without queries the rows of X are the queries, and none is its own neighbour.
     """
-    X = np.ascontiguousarray(X)
-    if candidates.indices.size * X.shape[1] > COMPILED_ABOVE:
-        squared, indices = _compiled_nearest(X, candidates, n_neighbors, queries)
+    rows = None if queries is None or isinstance(queries, ShiftedSparse) else queries
+    if isinstance(X, ShiftedSparse):
+        squared, indices = nearest_sparse(X, candidates, n_neighbors, None if queries is None else _sparse(queries))
+    elif candidates.indices.size * X.shape[1] > COMPILED_ABOVE:
+        squared, indices = _compiled_nearest(np.ascontiguousarray(X), candidates, n_neighbors, rows)
     else:
-        squared, indices = _plain_nearest(X, candidates.indices, n_neighbors, queries)
+        squared, indices = _plain_nearest(np.ascontiguousarray(X), candidates.indices, n_neighbors, rows)
     if indices.min(initial=0) < 0 or not np.all(np.isfinite(squared)):
         raise FloatingPointError("distances overflow; rescale X.")
     return np.sqrt(squared), indices
@@ -111,7 +131,7 @@ def nearest_of(X: Array, candidates: Candidates, n_neighbors: int, queries: Arra
 def _compiled_nearest(X: Array, candidates: Candidates, n_neighbors: int, queries: Array | None) -> tuple[Array, Array]:
     from ..kernels.distances import nearest_candidates
 
-    rows = X if queries is None else np.ascontiguousarray(queries)
+    rows = X if queries is None else np.ascontiguousarray(queries, dtype=X.dtype)
     squared = np.empty((len(rows), n_neighbors), dtype=X.dtype)
     indices = np.empty((len(rows), n_neighbors), dtype=np.int64)
     map_ranges(
@@ -123,7 +143,8 @@ def _compiled_nearest(X: Array, candidates: Candidates, n_neighbors: int, querie
 def _plain_nearest(X: Array, candidates: Array, n_neighbors: int, queries: Array | None) -> tuple[Array, Array]:
     """Twin of the compiled loop for small data."""
     if queries is None:
-        queries, candidates = X, np.where(candidates == np.arange(len(X))[:, None], -1, candidates)
+        queries, candidates = X, without_selves(candidates)
+    queries = queries.astype(X.dtype, copy=False)
     candidates = np.sort(candidates, axis=1)
     squared = np.empty(candidates.shape, dtype=X.dtype)
     rows = max(1, BLOCK_ENTRIES // max(1, candidates.shape[1] * X.shape[1]))
@@ -131,6 +152,4 @@ def _plain_nearest(X: Array, candidates: Array, n_neighbors: int, queries: Array
         block = slice(start, start + rows)
         difference = X[candidates[block]] - queries[block, None, :]
         squared[block] = np.einsum("ijk,ijk->ij", difference, difference)
-    squared[candidates < 0] = np.inf
-    order = np.argsort(squared, axis=1, kind="stable")[:, :n_neighbors]
-    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(candidates, order, axis=1)
+    return nearest_first(squared, candidates, n_neighbors)

@@ -47,7 +47,7 @@ def nearest_candidates(
         (n, n_neighbors) are filled with squared distances, nearest first, and rows of X; inf and -1 where there are
         too few candidates.
     """
-    size, zero = indices.shape[1], in_precision_of(X, 0.0)
+    zero = in_precision_of(X, 0.0)
     for position in range(start, stop):
         query = order[position]
         row, nearest, who = queries[query], squared[query], indices[query]
@@ -56,13 +56,78 @@ def nearest_candidates(
             candidate = candidates[query, k]
             if candidate < 0 or (themselves and candidate == query):
                 continue
-            distance = _squared_distance(row, X[candidate], zero)
-            place = size
-            while place > 0 and (
-                distance < nearest[place - 1] or (distance == nearest[place - 1] and candidate < who[place - 1])
-            ):
-                place -= 1
-            if place < size:
-                for later in range(size - 1, place, -1):
-                    nearest[later], who[later] = nearest[later - 1], who[later - 1]
-                nearest[place], who[place] = distance, candidate
+            _keep_if_near(_squared_distance(row, X[candidate], zero), candidate, nearest, who)
+
+
+@compiled(inline="always")
+def _keep_if_near(distance, candidate, nearest, who):  # type: ignore[no-untyped-def]
+    """Put a candidate into its place among the nearest so far, ties by index."""
+    size = len(who)
+    place = size
+    while place > 0 and (
+        distance < nearest[place - 1] or (distance == nearest[place - 1] and candidate < who[place - 1])
+    ):
+        place -= 1
+    if place < size:
+        for later in range(size - 1, place, -1):
+            nearest[later], who[later] = nearest[later - 1], who[later - 1]
+        nearest[place], who[place] = distance, candidate
+
+
+@compiled()
+def nearest_sparse_candidates(
+    start: int,
+    stop: int,
+    order: Array,
+    query_starts: Array,
+    query_indices: Array,
+    query_data: Array,
+    query_shift: Array,
+    starts: Array,
+    indices_: Array,
+    data: Array,
+    shift: Array,
+    width: int,
+    candidates: Array,
+    themselves: bool,  # noqa: FBT001
+    squared: Array,
+    indices: Array,
+) -> None:
+    """Do the same for rows of CSR matrices of a ``width``, each with a number added to all of its entries."""
+    for position in range(start, stop):
+        query = order[position]
+        nearest, who = squared[query], indices[query]
+        nearest[:], who[:] = np.inf, -1
+        first, last = query_starts[query], query_starts[query + 1]
+        for k in range(candidates.shape[1]):
+            candidate = candidates[query, k]
+            if candidate < 0 or (themselves and candidate == query):
+                continue
+            apart = query_shift[query] - shift[candidate]
+            distance = _squared_sparse_distance(
+                query_indices[first:last], query_data[first:last],
+                indices_[starts[candidate] : starts[candidate + 1]], data[starts[candidate] : starts[candidate + 1]],
+                apart, width,
+            )  # fmt: skip
+            _keep_if_near(in_precision_of(data, distance), candidate, nearest, who)
+
+
+@compiled()
+def _squared_sparse_distance(indices, values, other_indices, other_values, apart, width):  # type: ignore[no-untyped-def]
+    """Walk along two sorted rows at once; entries that neither has are ``apart`` from each other."""
+    a, b, met, total = 0, 0, 0, 0.0
+    n, m = len(indices), len(other_indices)
+    while a < n or b < m:
+        if b == m or (a < n and indices[a] < other_indices[b]):
+            difference = values[a] + apart
+            a += 1
+        elif a == n or other_indices[b] < indices[a]:
+            difference = apart - other_values[b]
+            b += 1
+        else:
+            difference = values[a] - other_values[b] + apart
+            a += 1
+            b += 1
+        met += 1
+        total += np.float64(difference) * np.float64(difference)
+    return total + (width - met) * np.float64(apart) * np.float64(apart)

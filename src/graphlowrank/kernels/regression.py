@@ -68,17 +68,19 @@ def huber_rows(
     scores: Array,
     n_iter: Array,
 ) -> None:
-    """``scores[i] = argmin_s sum_j importance_j huber(Y_ij - s C_j) + sum_a ridge_a s_a^2 / 2``, start <= i < stop.
+    """``scores[i] = argmin_s sum_j importance_ij huber(Y_ij - s C_j) + sum_a ridge_a s_a^2 / 2``, start <= i < stop.
 
-    Iteratively reweighted least squares from ``scores[i]``. ``pairs`` are the products of rows of C, ``C[a] C[b]`` for
-    b <= a in the order of the lower half of a matrix.
+    ``importance`` has one row for all where no entry is missing. Iteratively reweighted least squares from
+    ``scores[i]``. ``pairs`` are the products of rows of C, ``C[a] C[b]`` for b <= a in the order of the lower half
+    of a matrix.
     """
     k, q = C.shape
     w, wy = np.empty(q, C.dtype), np.empty(q, C.dtype)
     normal, right = np.empty((k, k)), np.empty(k)
+    last = importance.shape[0] - 1
     for i in range(start, stop):
         for step in range(max_iter):
-            weigh(Y[i], C, scores[i], importance, corner, w, wy)
+            weigh(Y[i], C, scores[i], importance[min(i, last)], corner, w, wy)
             pair = 0
             for a in range(k):
                 for b in range(a + 1):

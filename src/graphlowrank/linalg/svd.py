@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,6 +14,7 @@ from .._threads import single_threaded_libraries
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
 SINGLE_THREADED_UP_TO = 800
+OVERSAMPLED, SKETCH_ROUNDS = 10, 3
 GRAM_UP_TO = 1500  # shorter side; its dense eigenproblem takes under a second
 
 
@@ -86,6 +88,16 @@ def _sketched_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Ar
         if n_components is not None or rank_of(values) < len(values) or len(values) == min(X.shape):
             return left, values, np.ascontiguousarray(right_t.T)
         k *= 2
+
+
+def sketched_directions(X: Any, n_directions: int, rng: np.random.RandomState) -> Array:
+    """Leading right singular vectors (p, d), nearly, of anything that has a shape, ``X @ B`` and ``A @ X``."""
+    sketch = rng.standard_normal((X.shape[1], min(n_directions + OVERSAMPLED, *X.shape))).astype(X.dtype)
+    with single_threaded_libraries():  # the same rounding whatever the number of threads
+        for _ in range(SKETCH_ROUNDS):
+            sketch = np.linalg.qr(((X @ sketch).T @ X).T)[0]
+        _, _, right = np.linalg.svd(X @ sketch, full_matrices=False)
+    return (sketch @ right.T)[:, :n_directions]
 
 
 def orthonormal_basis(X: Array) -> Array:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
+from ..gaps import observed_median
 from ..graphs.locality import Renumbered, breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
 from ..solution import Solution
@@ -213,17 +214,8 @@ def _without_gaps(X: Array, X0: Array | None) -> tuple[Array, Array | None, Arra
     if xp.all(missing):
         raise ValueError("every entry of X is missing.")
     given = None if X0 is None else np.where(missing, X0, X).astype(X.dtype, copy=False)
-    filled = given if given is not None and not np.isnan(given).any() else _filled_by_medians(X, missing)
+    filled = given if given is not None and not np.isnan(given).any() else np.where(missing, observed_median(X), X)
     return filled, filled if X0 is None else np.where(np.isnan(X0), filled, X0), ~missing
-
-
-def _filled_by_medians(X: Array, missing: Array) -> Array:
-    """X with the median of its feature in each gap; a feature of which nothing is known gets the median of those."""
-    empty = missing.all(axis=0)
-    medians = np.empty(X.shape[1], dtype=X.dtype)
-    medians[~empty] = np.nanmedian(X[:, ~empty], axis=0)
-    medians[empty] = np.median(medians[~empty])
-    return np.where(missing, medians, X)
 
 
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges
+from ..gaps import has_gaps
 from ..solution import Solution
 
 COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a compiler
@@ -32,7 +33,7 @@ def huber_fit(
     Parameters
     ----------
     Y
-        (n, q) rows to explain; a view of a larger array will do.
+        (n, q) rows to explain; a view of a larger array will do. Entries that are NaN have no say.
     C
         (k, q) regressors, of any lengths and angles.
     corner
@@ -66,7 +67,9 @@ def huber_fit(
     if not 0 < corner < np.inf or max_iter < 1:
         raise ValueError(f"needs corner > 0 and max_iter >= 1; got {corner} and {max_iter}.")
     C = np.ascontiguousarray(C, dtype=Y.dtype)
-    weights = np.ones(Y.shape[1], dtype=Y.dtype) if importance is None else importance.astype(Y.dtype)
+    weights = np.ones((1, Y.shape[1]), dtype=Y.dtype) if importance is None else importance.astype(Y.dtype)[None]
+    if has_gaps(Y):
+        weights, Y = np.where(np.isnan(Y), 0, weights).astype(Y.dtype), np.nan_to_num(Y, nan=0.0)
     scores = np.zeros((len(Y), len(C))) if start is None else np.array(start, dtype=np.float64)
     penalty = np.zeros(len(C)) if ridge is None else np.asarray(ridge, dtype=np.float64)
     n_iter = np.zeros(len(Y), dtype=np.int64)
@@ -111,7 +114,8 @@ def fit_plainly(
     active = np.arange(start, stop)
     for _ in range(max_iter if k else 0):
         y = Y[active]
-        w = importance * corner / np.maximum(corner, np.abs(y - scores[active] @ C))
+        given = importance if len(importance) == 1 else importance[active]
+        w = given * corner / np.maximum(corner, np.abs(y - scores[active] @ C))
         normal = np.empty((len(active), k, k))
         normal[:, rows, columns] = normal[:, columns, rows] = w @ pairs.T
         normal[:, diagonal, diagonal] *= 1 + TINY

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 from ..graphs import Graph, knn_graph
+from ..shifted_sparse import Data
 from .kron import chosen_method, kron_reduce
 from .sparsify import sparsify
 
@@ -20,7 +21,7 @@ EDGES_PER_NODE = 12.0
 
 
 def reduce_graph(
-    graph: Graph | None, keep: Array, points: Array, reduction: Reduction, n_neighbors: int, random_state: Any = None
+    graph: Graph | None, keep: Array, points: Data, reduction: Reduction, n_neighbors: int, random_state: Any = None
 ) -> Graph | None:
     """Graph on the kept nodes: Kron-reduced, or with "rebuild" the neighbour graph of the kept ``points`` themselves.
 

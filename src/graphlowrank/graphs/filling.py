@@ -1,0 +1,110 @@
+"""Missing entries guessed by a low-rank model: for distances, never for the model's loss.
+
+A distance over the entries that two points both have, scaled up by their number, is the usual way out. It is noisy
+where they share few, and points of which little is known become everybody's neighbours. With half of the entries
+missing it finds 24 % of the true neighbours of a digit, 52 % on MNIST, 26 % on a table of 30 measurements (breast
+cancer); distances after filling find 37, 65 and 54 %, and the search is that for complete points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.extmath import randomized_svd
+
+from .._backend import Array
+from .._threads import single_threaded_libraries
+from ..gaps import has_gaps, observed_mean
+from ..shifted_sparse import Data, ShiftedSparse
+
+MOST_DIRECTIONS = 20  # more than there are do no harm: noise decides how far each is trusted
+LEARNT_FROM = 8000  # rows: enough to tell the directions
+ROUNDS = 10
+SETTLED = 1e-3  # change of the guesses to stop at, relative to their distance from the mean
+FEWEST_FREE = 0.1  # of the observed entries, to tell the noise from, whatever was fitted to them
+BLOCK_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """Points around a centre along a few directions: what is observed of a point tells where along them it lies.
+
+    Attributes
+    ----------
+    centre
+        (p,) mean.
+    directions
+        (d, p) orthonormal rows.
+    doubt
+        (d,) variance of the noise over that along each direction: little is made of weak ones.
+    """
+
+    centre: Array
+    directions: Array
+    doubt: Array
+
+    def apply(self, X: Array) -> Array:
+        """Copy of ``X`` with guesses for NaN; ``X`` itself if there is none. Each row is filled by itself."""
+        if not has_gaps(X):
+            return X
+        filled = np.array(X, order="C")
+        rows = max(1, BLOCK_ENTRIES // max(X.shape[1], len(self.directions) ** 2))
+        with single_threaded_libraries():  # the same rounding whatever the number of threads
+            for start in range(0, len(X), rows):
+                part = filled[start : start + rows]
+                missing = np.isnan(part)
+                part[missing] = self._expected(part, missing)[missing]
+        return filled
+
+    def _expected(self, X: Array, missing: Array) -> Array:
+        """Ridge regression of what is observed of each row on the directions."""
+        k = len(self.directions)
+        pairs = np.einsum("aj,bj->jab", self.directions, self.directions).reshape(-1, k * k)
+        normal = ((~missing).astype(X.dtype) @ pairs).reshape(-1, k, k).astype(np.float64)
+        normal[:, np.arange(k), np.arange(k)] += self.doubt + np.sqrt(np.finfo(np.float64).eps)
+        right_side = np.where(missing, 0, X - self.centre) @ self.directions.T
+        scores = np.linalg.solve(normal, right_side[:, :, None].astype(np.float64))[:, :, 0]
+        return scores.astype(X.dtype) @ self.directions + self.centre
+
+
+def fill_gaps(X: Data, rng: np.random.RandomState) -> Data:
+    """``X`` with guesses for NaN; itself if there is none."""
+    return learn_filling(X, rng).apply(X) if not isinstance(X, ShiftedSparse) and has_gaps(X) else X
+
+
+def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
+    """Low-rank model of data with gaps: fill, take the leading singular vectors, fill again by what they expect.
+
+    Parameters
+    ----------
+    X
+        (n, p), NaN where an entry is missing.
+    rng
+        Draws the rows to learn from, if there are many.
+    """
+    part = X if len(X) <= LEARNT_FROM else X[np.sort(rng.choice(len(X), LEARNT_FROM, replace=False))]
+    missing = np.isnan(part)
+    filled = np.where(missing, observed_mean(part).astype(X.dtype), part)
+    for _ in range(ROUNDS):
+        filling = _directions_of(filled, part, missing)
+        before, filled = filled, filling.apply(part)
+        spread = np.linalg.norm((filled - filling.centre)[missing])
+        if np.linalg.norm((filled - before)[missing]) <= SETTLED * spread:
+            break
+    return filling
+
+
+def _directions_of(filled: Array, X: Array, missing: Array) -> Filling:
+    """Leading directions of the filled data, and the noise that they leave where ``X`` is observed."""
+    n, p = X.shape
+    k = max(1, min(MOST_DIRECTIONS, min(n, p) // 2))
+    centre = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    with single_threaded_libraries():
+        left, values, directions = randomized_svd(filled - centre, k, n_oversamples=5, n_iter=1, random_state=0)
+        left_over = X - (left * values) @ directions - centre
+    n_observed = missing.size - np.count_nonzero(missing)
+    free = max(n_observed - k * (n + p), FEWEST_FREE * n_observed)
+    noise = float(np.sum(np.square(left_over), where=~missing, dtype=np.float64)) / free
+    doubt = noise / np.maximum(values.astype(np.float64) ** 2 / n, np.finfo(np.float64).tiny)
+    return Filling(centre, directions.astype(X.dtype), np.minimum(doubt, np.finfo(np.float32).max))

@@ -1,0 +1,95 @@
+"""Principal scores by blocks of rows, against the singular value decomposition of the whole."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from graphlowrank import LowRankMatrix, principal
+from graphlowrank.principal import centred_svd, coordinates
+
+
+@pytest.fixture(params=["few samples", "few features", "neither"])
+def way(request, monkeypatch):
+    """Which side is short enough for an exact decomposition."""
+    if request.param != "few samples":
+        monkeypatch.setattr(principal, "GRAM_UP_TO", 20 if request.param == "few features" else 5)
+    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 12 * 7)  # blocks of seven rows
+
+
+def made_up(n_features=12, seed=0):
+    """Four directions, far from the origin, and a little noise."""
+    rng = np.random.default_rng(seed)
+    strong = rng.standard_normal((60, 4)) * [40, 20, 10, 5] @ rng.standard_normal((4, n_features))
+    return strong + 1e-3 * rng.standard_normal((60, n_features)) + 100
+
+
+def check(X, filled, k, rtol=1e-5):
+    left, values, right = centred_svd(X, k)
+    centred = filled - filled.mean(axis=0)
+    wanted = np.linalg.svd(centred, compute_uv=False)
+    assert_allclose(values, wanted[:k], rtol=rtol)
+    assert_allclose(left.T @ left, np.eye(k), atol=10 * rtol)
+    assert_allclose(right.T @ right, np.eye(k), atol=10 * rtol)
+    assert_allclose(centred @ right, left * values, atol=rtol * wanted[0])
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_dense_and_sparse(kind):
+    X = made_up()
+    X[X < 60] = 0
+    k = 12  # all of them: the sketch, too, is exact
+    check(kind(X), X, k)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_few_of_many_directions(kind):
+    X = made_up(n_features=55)  # the sketch has 14 directions
+    check(kind(X), X, 4)
+
+
+@pytest.mark.usefixtures("way")
+def test_single_precision():
+    X = made_up().astype(np.float32)
+    check(X, X.astype(float), 4, rtol=1e-3)
+    assert {part.dtype for part in centred_svd(X, 4)} == {np.dtype(np.float32)}
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_missing_values_count_as_the_mean_of_their_feature(kind):
+    X = made_up()
+    X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
+    check(kind(X), np.where(np.isnan(X), np.nanmean(X, axis=0), X), 12)
+
+
+@pytest.mark.usefixtures("way")
+def test_matrices_of_ours():
+    rng = np.random.default_rng(0)
+    M = LowRankMatrix(np.linalg.qr(rng.standard_normal((60, 2)))[0], np.array([5.0, 3.0]),
+                      np.linalg.qr(rng.standard_normal((12, 2)))[0], np.arange(12.0))  # fmt: skip
+    check(M, M.to_array(), 2)
+
+
+@pytest.mark.usefixtures("way")
+def test_signs_do_not_depend_on_the_way():
+    right = centred_svd(made_up(), 3)[2]
+    assert np.all(right[np.abs(right).argmax(axis=0), range(3)] > 0)
+
+
+def test_the_data_stay_as_they_are():
+    X = made_up()
+    X.flags.writeable = False
+    centred_svd(X, 3)
+
+
+def test_half_as_many_again_as_clusters(blobs):
+    X, _ = blobs
+    scores, values = coordinates(X, 3)
+    wanted = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    assert_allclose(values, wanted, rtol=1e-6)
+    assert_allclose(np.linalg.norm(scores, axis=0), wanted[:5], rtol=1e-6)
+    for n_clusters, k in ((1, 2), (2, 3), (40, 10)):
+        assert coordinates(X, n_clusters)[0].shape == (120, k)
