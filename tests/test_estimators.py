@@ -372,6 +372,20 @@ def test_same_seed_same_answer_whatever_the_threads():
     )
 
 
+def test_the_same_bits_whatever_the_threads():
+    """Equal features, of which a search may take any, and products large enough for threads of BLAS."""
+    X = make_low_rank_on_graphs(2500, 300, rank=5, random_state=0).X.astype(np.float32)
+    X += 0.3 * X.std() * np.random.default_rng(0).standard_normal(X.shape, dtype=np.float32)
+    X[:, 200:] = 0
+    one, two = (CompressivePCA(random_state=0, neighbors="approximate", n_jobs=n).fit(X) for n in (1, 2))
+    assert_array_equal(one.feature_graph_.weights.indices, two.feature_graph_.weights.indices)
+    assert_array_equal(one.sample_graph_.weights.data, two.sample_graph_.weights.data)
+    assert (one.gamma_samples_, one.gamma_features_, one.n_components_) == (
+        two.gamma_samples_, two.gamma_features_, two.n_components_
+    )  # fmt: skip
+    assert_array_equal(one.low_rank_.to_array(), two.low_rank_.to_array())
+
+
 def test_user_graphs_and_indices_are_used():
     X = np.random.default_rng(0).standard_normal((40, 8))
     graph = knn_graph(X, 6)

@@ -349,3 +349,15 @@ def test_terms_and_solver_need_only_the_array_standard(loss):
     smooth, fit = TwoGraphSmoothness(Ls, Lf, 0.5, 0.5), LOSSES[loss](Xs)
     solution = fista(proximal_step(smooth, fit, step), Xs, tol=1e-6, max_iter=100, objective=fit.value)
     assert_allclose(np.asarray(solution.X), reference.X, atol=1e-12)
+
+
+def test_short_steps_are_no_reason_to_stop():
+    """At large gammas a warm start would otherwise be taken for the answer."""
+    X, L = np.random.default_rng(0).standard_normal((60, 8)), chain_graph(60).unit_laplacian()
+    options = {"gamma_samples": 100.0, "gamma_features": 0.0, "loss": "l2", "size": X.size**0.5, "max_iter": 100_000}
+    exact = solve_frpcag(X, L, None, tol=1e-10, **options).X
+    coarse, fine = (solve_frpcag(X, L, None, tol=1e-2, short_steps=one, **options) for one in (False, True))
+    assert np.linalg.norm(fine.X - exact) < 0.5 * np.linalg.norm(coarse.X - exact)
+    assert fine.n_iter > coarse.n_iter
+    small = options | {"gamma_samples": 0.1}
+    assert_array_equal(*(solve_frpcag(X, L, None, tol=1e-2, short_steps=one, **small).X for one in (False, True)))

@@ -7,9 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import graphlowrank.gamma_choice as module
 from graphlowrank import CompressivePCA
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.gamma_choice import LATTICE, choose_gammas, choose_rank, descend, hide_entries
+from graphlowrank.gamma_choice import LATTICE, choose_gammas, choose_rank, climb, descend, hide_entries
 from graphlowrank.graphs import knn_graph
 from graphlowrank.models import solve_frpcag
+from graphlowrank.models.frpcag_path import FRPCAGPath, spectrum_of
 
 
 def waves(n=150, p=40, *, noise=0.5, gross=0.0, seed=0):
@@ -108,19 +109,18 @@ def test_rank_threshold_is_that_of_the_paper():
 # --- what is hidden and where the search goes -----------------------------------------------------------------
 
 
-def test_hidden_entries_are_observed_ones_and_differ():
-    X = np.arange(400.0).reshape(20, 20)
+@pytest.mark.parametrize(
+    ("side", "hidden"), [(20, int(0.3 * 380)), (150, 5000), (200, int(0.2 * 39_800)), (600, 50_000)]
+)
+def test_hidden_entries_are_observed_ones(side, hidden):
+    X = np.arange(float(side**2)).reshape(side, side)
     X[3] = np.nan
     before = X.copy()
-    folds = hide_entries(X, np.random.RandomState(0))
-    places = [set(zip(fold.rows, fold.columns, strict=True)) for fold in folds]
-    assert len(folds) == module.MOST_FOLDS
-    assert not set.intersection(*places)
-    for fold, hidden in zip(folds, places, strict=True):
-        assert len(hidden) == int(module.HIDDEN_SHARE * 380)
-        assert np.isnan(fold.X).sum() == 20 + len(hidden)
-        assert_array_equal(fold.values, X[fold.rows, fold.columns])
-        assert np.isfinite(fold.values).all()
+    fold = hide_entries(X, np.random.RandomState(0))
+    assert len(set(zip(fold.rows, fold.columns, strict=True))) == hidden
+    assert np.isnan(fold.X).sum() == side + hidden
+    assert_array_equal(fold.values, X[fold.rows, fold.columns])
+    assert np.isfinite(fold.values).all()
     assert_array_equal(X, before)
 
 
@@ -137,6 +137,16 @@ def test_the_search_finds_the_bottom_of_a_bowl(target):
     assert len(asked) < 25
     assert descend(bowl, (3, target[1]), (0,)) == target
     assert descend(lambda pair: 0.0, (3, 2), (0, 1)) == (3, 2)  # a tie stays
+
+
+def test_larger_weights_are_taken_where_they_are_worse_by_chance_alone():
+    def excess(pair, lowest):  # standard errors: nothing along the first side up to 5, three along the second
+        assert lowest == (3, 2)
+        return 1.9 * (pair[0] > 3) + 1.2 * (pair[0] > 5) + 3.0 * (pair[1] - 2)
+
+    assert climb(excess, (3, 2), (0, 1)) == (5, 2)
+    assert climb(excess, (3, 2), (1,)) == (3, 2)
+    assert climb(lambda pair, lowest: 0.0, (3, 2), (0, 1)) == (7, 7)
 
 
 # --- contract ---------------------------------------------------------------------------------------------------
@@ -188,12 +198,45 @@ def test_the_seed_alone_decides():
     assert first.n_iter == sum(trial.n_iter for trial in first.tried)
 
 
-def test_the_choice_has_the_lowest_score_and_a_reason():
-    X, _, L_s, L_f = waves()
+@pytest.mark.parametrize("data", [waves(noise=0.5), clusters(noise=0.5)])
+def test_the_choice_predicts_as_well_as_the_lowest_score_and_has_a_reason(data):
+    X, _, L_s, L_f = data
     choice = choose_gammas(X, L_s, L_f, random_state=0)
-    best = min(choice.tried, key=lambda trial: trial.score)
-    assert (best.gamma_samples, best.gamma_features) == (choice.gamma_samples, choice.gamma_features)
+    lowest = min(choice.tried, key=lambda trial: trial.score)
+    (chosen,) = (
+        trial
+        for trial in choice.tried
+        if (trial.gamma_samples, trial.gamma_features) == (choice.gamma_samples, choice.gamma_features)
+    )
+    assert lowest.score <= chosen.score <= 1.02 * lowest.score  # two standard errors of a paired difference
+    assert chosen.gamma_samples >= lowest.gamma_samples
+    assert chosen.gamma_features >= lowest.gamma_features
+    assert choice.noise == chosen.noise
     assert f"{len(choice.tried)} pairs" in choice.reason
+
+
+def test_large_weights_are_solved_for():
+    # Where trials stop where they start, all large weights score the same.
+    X, _, L_s, L_f = clusters(noise=0.3)
+    choice = choose_gammas(X, L_s, L_f, random_state=0)
+    assert max(choice.gamma_samples, choice.gamma_features) >= 10
+    assert len({trial.score for trial in choice.tried}) == len(choice.tried)
+    assert min(trial.n_iter for trial in choice.tried) > 1
+
+
+@pytest.mark.parametrize("times", [1e-3, 1e3])
+def test_units_do_not_matter(times):
+    data = make_low_rank_on_graphs(300, 40, rank=3, random_state=0)
+    one, other = (CompressivePCA(random_state=0).fit(factor * data.X) for factor in (1, times))
+    assert (one.gamma_samples_, one.gamma_features_) == (other.gamma_samples_, other.gamma_features_)
+    assert one.n_components_ == other.n_components_
+
+
+def test_twice_the_samples_choose_as_well():
+    X, truth, L_s, L_f = waves(300, noise=0.5)
+    errors = errors_of_grid(X, truth, L_s, L_f, 2)
+    choice = choose_gammas(X, L_s, L_f, random_state=0)
+    assert errors[choice.gamma_samples, choice.gamma_features] <= 1.25 * min(errors.values())
 
 
 def test_missing_entries_and_single_precision():
@@ -215,14 +258,53 @@ def test_equal_weights_change_nothing_and_unequal_ones_arrive(monkeypatch):
     assert_allclose([trial.score for trial in ones.tried], [trial.score for trial in plain.tried], rtol=1e-8)
     seen = {}
 
-    def spy(X, *laplacians, **options):
-        seen.update(options)
-        return solve_frpcag(X, *laplacians, **options)
+    class Spy(FRPCAGPath):
+        def __init__(self, *args, **options):
+            seen.update(options)
+            super().__init__(*args, **options)
 
-    monkeypatch.setattr(module, "solve_frpcag", spy)
-    given = {"loss": "huber", "huber_delta": 0.3, "max_iter": 7, "sample_weights": np.linspace(0.5, 2, 150)}
-    choose_gammas(X, L_s, L_f, random_state=0, **given)
-    assert all(seen[name] is value for name, value in given.items())
+        def solve(self, gammas, **options):
+            seen.update(options)
+            return super().solve(gammas, **options)
+
+    monkeypatch.setattr(module, "FRPCAGPath", Spy)
+    given = {"loss": "huber", "huber_delta": 0.3, "max_iter": 7}
+    weights = np.linspace(0.5, 2, 150)
+    choose_gammas(X, L_s, L_f, random_state=0, sample_weights=weights, **given)
+    assert all(seen[name] == value for name, value in given.items())
+    assert_allclose(seen["weights"], weights[:, None] * np.ones(40))
+
+
+# --- trials ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("loss", "weighted"), [("l1", False), ("l2", False), ("huber", True)])
+@pytest.mark.parametrize("gammas", [(0.1, 0.3), (1.0, 0.0), (30.0, 30.0)])
+def test_trials_are_the_minima_that_fista_finds(loss, weighted, gammas):
+    X, _, L_s, L_f = waves(60, 20, noise=0.5, gross=0.05)
+    X = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+    X[:, 7] = np.nan  # nothing is known of a feature
+    weights = np.linspace(0.5, 2, 60) if weighted else np.ones(60)
+    L_f = L_f if gammas[1] else None
+    slow = solve_frpcag(
+        X, L_s, L_f, gamma_samples=gammas[0], gamma_features=gammas[1], loss=loss, huber_delta=0.5,
+        sample_weights=weights, tol=1e-7, max_iter=50_000,
+    )  # fmt: skip
+    spectra = spectrum_of(L_s, 60, X.dtype), spectrum_of(L_f, 20, X.dtype)
+    path = FRPCAGPath(X, *spectra, X, loss=loss, huber_delta=0.5, weights=weights[:, None])
+    near = path.solve((0.5, 0.5 if gammas[1] else 0.0), tol=1e-3, max_iter=1000)
+    for start in (None, near):
+        found = path.solve(gammas, tol=1e-6, max_iter=20_000, start=start)
+        value, least = (objective(U, X, L_s, L_f, gammas, loss, weights) for U in (found.X, slow.X))
+        assert_allclose(value, least, rtol=1e-4)
+
+
+def objective(U, X, L_s, L_f, gammas, loss, weights):
+    """What both solvers minimise, written out."""
+    r = np.abs(np.nan_to_num(U - X))
+    each = {"l1": r, "l2": r**2, "huber": np.where(r < 0.5, r**2 / 2, 0.5 * (r - 0.25))}[loss]
+    graphs = gammas[0] * np.sum(U * (L_s @ U)) + (gammas[1] * np.sum(U * (L_f @ U.T).T) if gammas[1] else 0)
+    return np.sum(weights[:, None] * each) + graphs
 
 
 def test_inputs_are_left_alone():

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+import graphlowrank.graphs.build as build_module
 import graphlowrank.graphs.graph as graph_module
 from graphlowrank.decoders import upsample
 from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
@@ -175,3 +176,21 @@ def test_upsampling_and_walks_do_not_mind_the_numbering(rng):
     exact = kron_reduce(graph, keep, "exact").weights.toarray()
     for found in (small, renumbered):  # other walks, the same expectation
         assert np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)
+
+
+def test_an_order_that_keeps_neighbours_close_changes_no_answer(monkeypatch):
+    points = np.random.default_rng(0).standard_normal((600, 3))
+    expected = knn_graph(points, 6, neighbors="approximate", random_state=0)
+    for module in (build_module, graph_module):
+        monkeypatch.setattr(module, "RENUMBERED_ABOVE", 100)
+    graph = knn_graph(points, 6, neighbors="approximate", random_state=0)
+    assert sorted(graph.order) == list(range(600))
+    assert_array_equal(graph.weights.toarray(), expected.weights.toarray())
+    near = graph.renumbered
+    assert_array_equal(near.weights.toarray(), expected.weights.toarray()[np.ix_(near.order, near.order)])
+    here, there = near.weights.nonzero()
+    assert np.median(np.abs(here - there)) < 0.5 * np.median(np.abs(np.subtract(*expected.weights.nonzero())))
+    monkeypatch.setattr(graph_module, "COMPILED_ABOVE", 0)
+    two = Graph(sp.block_diag([graph.weights, graph.weights], format="csr"), np.r_[graph.order, graph.order + 600])
+    assert two.n_components == 2 * expected.n_components
+    assert len(set(two.components[:600]) & set(two.components[600:])) == 0

@@ -1,14 +1,17 @@
 """Weights of the two graphs, and the rank, without a truth to compare with: which of them predict entries held back.
 
-Some entries are hidden as NaN, the model fills them in, and the mean absolute error there is the score: noise adds the
-same to all, and gross errors among the hidden entries do too. Two things make it work, both measured (see
-benchmarks/gammas.py):
+Some entries are hidden as NaN, the model fills them in, and Huber's loss there is the score: noise adds the same to
+all, and gross errors among the hidden entries do too. Four things make it work, all measured (benchmarks/gammas.py):
 
 - What is scored is the solution *cut to its rank*, which is what decoders use. The solution itself would mislead: a
   hidden entry is an average of its neighbours however weak the gammas, while seen entries keep their noise, and
   neighbours in a graph of noisy data were chosen for sharing the noise of the hidden entry too. Few factors cannot
-  carry that. What the solution has beyond its rank is error too where the answer is not cut; where it is, a hundredth
-  of it counts, which settles ties: of pairs that predict as well, the one that leaves less is surer.
+  carry that. Where the answer is not cut, what the solution has beyond its rank is error too.
+- Some of it they do carry, which speaks for small gammas; and noise that is smoothed away hardly shows in the score,
+  while a curve that is does. So of pairs that predict equally well, within two standard errors of their difference,
+  the one that smooths more is taken.
+- Trials are solved by ADMM. FISTA's steps at large gammas are so short that it stops where it starts, and all of them
+  score the same.
 - The rank counts the singular values above those of the noise (Gavish and Donoho, 2014), but no more than hidden
   entries ask for.
 """
@@ -24,35 +27,39 @@ from sklearn.utils import check_random_state
 
 from ._backend import Array
 from .decoders import Side
-from .decoders.factors import Factors, factorise
+from .decoders.factors import factorise
 from .linalg.svd import leading_svd
-from .models import solve_frpcag
+from .models.frpcag_path import FRPCAGPath, Reached, spectrum_of
 from .models.losses import LossName
 
 LATTICE = tuple(10.0 ** (half / 2) for half in range(-3, 5))  # 0.03, where the l1 loss hardly moves, to 100
-START = (3, 2)  # 1 and 0.3: where ties are left
-STRIDES = (2, 1)  # a factor of 10, then of 3
-HIDDEN_SHARE = 0.2
-MOST_HIDDEN = 50_000  # at a time; more would tell no more
-ENOUGH_HIDDEN, MOST_FOLDS = 20_000, 2  # a small block is hidden in two parts, one after the other
+START = (3, 2)  # 1 and 0.3: about the middle
+STRIDE = 2  # of the first steps, a factor of 10; then one of 3
+HIDDEN_SHARE, SHARE_OF_FEW = 0.2, 0.3  # of many entries, which change the problem least; of few, which tell more
+MANY_HIDDEN, MOST_HIDDEN = 5_000, 50_000
 FEWEST_ENTRIES = 200  # of a block: fewer say nothing
 LARGEST_RANK = 40
 FEW_VALUES = 10  # singular values
 LONG = 1000  # nodes of the shorter side from which its spectrum is told by some of them
 MEDIAN_OF_NORMAL = 0.6745  # median absolute deviation of the normal distribution
-BEYOND = 0.01  # of what is beyond the rank, where it is cut off; 0.1 smooths curves too much (error 1.4 times the best)
+TIE = 2.0  # standard errors
+CORNER = 1.5  # deviations of the noise up to which errors are squared
 GROSS = 3.0  # deviations of the noise beyond which an error is cut
+# Gammas differ by a part of the noise: little noise asks for finer answers. Multiples of the final tolerance, which
+# would ask for twice the iterations and choose the same.
+FINEST, COARSEST, PER_NOISE = 3.0, 9.0, 18.0
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A pair of gammas and how it did; scores are mean squares, up to a constant."""
+    """A pair of gammas and how it did: mean square, and deviation, of noise and error, gross errors aside."""
 
     gamma_samples: float
     gamma_features: float
     score: float
+    noise: float
     n_iter: int
 
 
@@ -67,7 +74,7 @@ class GammaChoice:
     rank
         Given or found; None if nothing could be found out, as with fewer than ten samples or features.
     noise
-        Deviation of the errors on hidden entries, gross ones aside: of the noise, and of the first pair's error. In the
+        Deviation of the errors on hidden entries, gross ones aside: of the noise, and of the solution's error. In the
         units of the block; NaN if unknown.
     tried
         The pairs in the order of trying; scores compare with each other only.
@@ -119,14 +126,15 @@ def choose_gammas(
     cut
         Whether the answer will be cut to its rank, as decoders do.
     loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter
-        As in :func:`~graphlowrank.models.solve_frpcag`; trials may stop sooner where noise is large.
+        As in :func:`~graphlowrank.models.solve_frpcag`; trials are solved less finely.
     random_state
         Draws the hidden entries.
 
     Notes
     -----
     Each side's weights are those of ``LATTICE``. The search starts from (1, 0.3) and goes along one side, then the
-    other, by factors of ten and then of three, as long as that is better; a tie stays nearer the start.
+    other, by factors of ten and then of three, as long as that is better; then to larger weights as long as that is no
+    worse. The eigenvectors of both Laplacians are found: sides of more than about a thousand take long.
 
     Examples
     --------
@@ -146,14 +154,16 @@ def choose_gammas(
         return _unsearched(fixed, rank, "The weights of both graphs and the rank were given.")
     if np.count_nonzero(~np.isnan(X)) < FEWEST_ENTRIES:
         return _unsearched(fixed, rank, f"Fewer than {FEWEST_ENTRIES} entries are too few to choose by.")
-    options = {
-        "loss": loss, "huber_delta": huber_delta, "sample_weights": sample_weights, "feature_weights": feature_weights,
-        "max_iter": max_iter, "size": X.size**0.5,
-    }  # fmt: skip
-    folds = hide_entries(X, check_random_state(random_state))
-    search = _Search(folds, (L_samples, L_features), fixed, rank, cut, tol, X if X0 is None else X0, options)
-    best = descend(search.score, START, movable)
-    return search.choice(best)
+    rows, columns = (np.arange(size) for size in X.shape)
+    sides = Side(None, rows, sample_weights), Side(None, columns, feature_weights)
+    weights = np.multiply.outer(*(side.root_weights() ** 2 for side in sides))
+    fold = hide_entries(X, check_random_state(random_state))
+    start = np.where(np.isnan(fold.X), fold.X, X if X0 is None else X0)
+    spectra = spectrum_of(L_samples, X.shape[0], X.dtype), spectrum_of(L_features, X.shape[1], X.dtype)
+    path = FRPCAGPath(fold.X, *spectra, start, loss=loss, huber_delta=huber_delta, weights=weights)
+    search = _Search(fold, path, sides, fixed, rank, cut, tol, max_iter)
+    lowest = descend(search.score, START, movable)
+    return search.choice(climb(search.excess, lowest, movable))
 
 
 def choose_rank(singular_values: Array, shape: tuple[int, int]) -> int:
@@ -191,34 +201,49 @@ class Fold:
     values: Array
 
 
-def hide_entries(X: Array, rng: np.random.RandomState) -> list[Fold]:
-    """Return copies of ``X`` with different observed entries hidden."""
+def hide_entries(X: Array, rng: np.random.RandomState) -> Fold:
+    """Return a copy of ``X`` with some of the observed entries hidden."""
     observed = np.flatnonzero(~np.isnan(X))
-    n_hidden = min(int(HIDDEN_SHARE * len(observed)), MOST_HIDDEN)
-    n_folds = min(MOST_FOLDS, -(-ENOUGH_HIDDEN // n_hidden))
-    drawn = rng.choice(observed, n_folds * n_hidden, replace=False)
-    folds = []
-    for part in np.split(drawn, n_folds):
-        rows, columns = np.divmod(np.sort(part), X.shape[1])
-        hidden = X.copy()
-        hidden[rows, columns] = np.nan
-        folds.append(Fold(hidden, rows, columns, X[rows, columns]))
-    return folds
+    many, few = int(HIDDEN_SHARE * len(observed)), int(SHARE_OF_FEW * len(observed))
+    n_hidden = min(max(many, min(few, MANY_HIDDEN)), MOST_HIDDEN)
+    rows, columns = np.divmod(np.sort(rng.choice(observed, n_hidden, replace=False)), X.shape[1])
+    hidden = X.copy()
+    hidden[rows, columns] = np.nan
+    return Fold(hidden, rows, columns, X[rows, columns])
 
 
 def descend(score: Callable[[Pair], float], start: Pair, movable: tuple[int, ...]) -> Pair:
-    """Pair of the lattice from which no step along a movable side leads to a lower score."""
-    best = start
-    for stride in STRIDES:
-        moves = [(side, sign * stride) for side in movable for sign in (1, -1)]
-        moved = True
-        while moved:
-            moved = False
-            for side, by in moves:
-                ahead = _shifted(best, side, by)
-                while ahead is not None and score(ahead) < score(best):
-                    best, moved = ahead, True
-                    ahead = _shifted(best, side, by)
+    """Pair of the lattice near which no step along a movable side leads to a lower score.
+
+    Long steps first; of the short ones between them, only those to where the long ones scored lower.
+    """
+
+    def lower(ahead: Pair, best: Pair) -> bool:
+        return score(ahead) < score(best)
+
+    best = _walk(lower, start, [(side, sign * STRIDE) for side in movable for sign in (1, -1)])
+    leaning = []
+    for side, sign in [(side, sign) for side in movable for sign in (1, -1)]:
+        here, there = _shifted(best, side, sign * STRIDE), _shifted(best, side, -sign * STRIDE)
+        if here is None or there is None or score(here) < score(there):
+            leaning.append((side, sign))
+    return _walk(lower, best, leaning)
+
+
+def climb(excess: Callable[[Pair, Pair], float], lowest: Pair, movable: tuple[int, ...]) -> Pair:
+    """Pair with larger weights than the lowest that is worse by chance alone, by up to ``TIE`` standard errors."""
+    return _walk(lambda ahead, _: excess(ahead, lowest) <= TIE, lowest, [(side, 1) for side in movable])
+
+
+def _walk(accepts: Callable[[Pair, Pair], bool], best: Pair, moves: list[tuple[int, int]]) -> Pair:
+    """Go on by the moves, (side, steps), until none of them is accepted."""
+    waiting = list(moves)
+    while waiting:
+        move = waiting.pop(0)
+        ahead = _shifted(best, *move)
+        while ahead is not None and accepts(ahead, best):
+            best, waiting = ahead, [other for other in moves if other != move]
+            ahead = _shifted(best, *move)
     return best
 
 
@@ -254,83 +279,77 @@ class _Predicted:
 
 
 class _Search:
-    """Scores of pairs of gammas, each found once, from the solutions of the best so far."""
+    """Scores of pairs of gammas, each found once, from the solution of the best so far."""
 
     def __init__(
         self,
-        folds: list[Fold],
-        laplacians: tuple[Any, Any],
+        fold: Fold,
+        path: FRPCAGPath,
+        sides: tuple[Side, Side],
         fixed: tuple[float | None, float | None],
         rank: int | None,
         cut: bool,  # noqa: FBT001
         tol: float,
-        X0: Array,
-        options: dict[str, Any],
+        max_iter: int,
     ) -> None:
-        self.folds, self.laplacians, self.fixed, self.options = folds, laplacians, fixed, options
-        self.rank, self.cut, self.tol = rank, cut, tol
-        shape = folds[0].X.shape
-        self.sides = (
-            Side(None, np.arange(shape[0]), options["sample_weights"]),
-            Side(None, np.arange(shape[1]), options["feature_weights"]),
-        )
-        self.starts = [np.where(np.isnan(fold.X), fold.X, X0) for fold in folds]
+        self.fold, self.path, self.sides, self.fixed = fold, path, sides, fixed
+        self.rank, self.cut, self.tol, self.max_iter = rank, cut, tol, max_iter
         self.trials: dict[Pair, Trial] = {}
+        self.losses: dict[Pair, Array] = {}
+        self.start: Reached | None = None
         self.noise, self.scored_rank = float("nan"), 0
 
     def score(self, pair: Pair) -> float:
         """Score of a pair; the first one tells the rank and the noise."""
         if pair not in self.trials:
             lowest = min((trial.score for trial in self.trials.values()), default=float("inf"))
-            solutions, n_iter = self._solve(pair)
+            reached = self._solve(pair)
             if not self.trials:
-                self._look_at_first(solutions)
-            predicted = [
-                self._predict(U, fold, self.scored_rank) for U, fold in zip(solutions, self.folds, strict=True)
-            ]
-            value = float(np.mean([self._score(each, fold) for each, fold in zip(predicted, self.folds, strict=True)]))
-            self.trials[pair] = Trial(*_gammas(pair, self.fixed), value, n_iter)
+                self._look_at_first(reached.X)
+            predicted = self._predict(reached.X, self.scored_rank)
+            self.losses[pair] = self._losses(predicted)
+            value, noise = float(np.mean(self.losses[pair])), _deviation(predicted.errors[:, -1])
+            self.trials[pair] = Trial(*_gammas(pair, self.fixed), value, noise, reached.n_iter)
             if value < lowest:
-                self.starts = solutions
+                self.start = reached
         return self.trials[pair].score
+
+    def excess(self, ahead: Pair, best: Pair) -> float:
+        """By how many standard errors of the difference the first pair is worse."""
+        more = self.score(ahead) - self.score(best)
+        apart = self.losses[ahead] - self.losses[best]
+        return more / max(float(np.std(apart)) / len(apart) ** 0.5, np.finfo(float).tiny)
 
     def choice(self, pair: Pair) -> GammaChoice:
         """Put the answer together."""
         self.score(pair)
         samples, features = _gammas(pair, self.fixed)
         tried = tuple(self.trials.values())
-        few = min(self.folds[0].X.shape) < FEW_VALUES
+        few = min(self.fold.X.shape) < FEW_VALUES
         rank = self.rank if self.rank is not None or few else self.scored_rank
         reason = (
             f"Of {len(tried)} pairs of weights tried, {samples:.2g} and {features:.2g} predict entries hidden from the "
-            f"solver best, cut to rank {self.scored_rank}."
+            f"solver as well as any, cut to rank {self.scored_rank}."
         )
-        return GammaChoice(
-            *_gammas(pair, self.fixed), rank, self.noise, tried, sum(trial.n_iter for trial in tried), reason
-        )  # fmt: skip
+        n_iter = sum(trial.n_iter for trial in tried)
+        return GammaChoice(samples, features, rank, self.trials[pair].noise, tried, n_iter, reason)
 
-    def _solve(self, pair: Pair) -> tuple[list[Array], int]:
-        """Solutions without the hidden entries, and the iterations they took."""
-        # Gammas differ by a part of the noise, so that little noise asks for answers as fine as the final one.
-        coarser = 1.0 if np.isnan(self.noise) else min(max(6 * self.noise, 1.0), 3.0)
-        options = self.options | {"tol": coarser * self.tol}
-        options["gamma_samples"], options["gamma_features"] = _gammas(pair, self.fixed)
-        found = [
-            solve_frpcag(fold.X, *self.laplacians, X0=start, **options)
-            for fold, start in zip(self.folds, self.starts, strict=True)
-        ]
-        return [solution.X for solution in found], sum(solution.n_iter for solution in found)
+    def _solve(self, pair: Pair) -> Reached:
+        """Solution without the hidden entries."""
+        coarser = FINEST if np.isnan(self.noise) else min(max(PER_NOISE * self.noise, FINEST), COARSEST)
+        gammas = _gammas(pair, self.fixed)
+        return self.path.solve(gammas, tol=coarser * self.tol, max_iter=self.max_iter, start=self.start)
 
-    def _look_at_first(self, solutions: list[Array]) -> None:
-        """Noise and rank, from the errors of the first pair's solutions."""
-        largest = min(LARGEST_RANK, *self.folds[0].X.shape)
-        predicted = [self._predict(U, fold, largest) for U, fold in zip(solutions, self.folds, strict=True)]
-        errors = np.concatenate([each.errors for each in predicted])
+    def _look_at_first(self, U: Array) -> None:
+        """Noise and rank, from the errors of the first pair's solution."""
+        fold = self.fold
+        errors = self._predict(U, min(LARGEST_RANK, *U.shape)).errors
         held = _fewest_as_good(errors)
-        self.noise = float(np.median(errors[:, held - 1])) / MEDIAN_OF_NORMAL
-        X = self.folds[0].X.copy()
-        X[self.folds[0].rows, self.folds[0].columns] = self.folds[0].values
-        cut = _cut(factorise(solutions[0], *self.sides, held))
+        self.noise = _deviation(errors[:, held - 1])
+        X = fold.X.copy()
+        X[fold.rows, fold.columns] = fold.values
+        factors = factorise(U, *self.sides, held)
+        cut = factors.samples @ factors.features.T + factors.centre
         X = np.where(np.isnan(X), cut, np.clip(X, cut - GROSS * self.noise, cut + GROSS * self.noise))
         # Hidden entries may ask for more factors than there are, see above; the noise of clean data is not noise.
         # Of few singular values the middle one is no noise.
@@ -338,9 +357,9 @@ class _Search:
         # A rank that is too large is not scored as such: its last factors are noise whatever the gammas.
         self.scored_rank = found if self.rank is None else min(found, self.rank)
 
-    def _predict(self, U: Array, fold: Fold, rank: int) -> _Predicted:
+    def _predict(self, U: Array, rank: int) -> _Predicted:
         """Errors of the solution cut to each rank up to the given one."""
-        factors = factorise(U, *self.sides, rank)
+        fold, factors = self.fold, factorise(U, *self.sides, rank)
         steps = factors.samples[fold.rows] * factors.features[fold.columns]
         errors = np.abs(np.cumsum(steps, axis=1) + factors.centre[fold.columns, None] - fold.values[:, None])
         rows, columns = (side.root_weights() ** 2 for side in self.sides)
@@ -348,17 +367,21 @@ class _Search:
         kept = np.cumsum(rows @ factors.samples**2 * (columns @ factors.features**2))
         return _Predicted(errors, np.maximum(whole - kept, 0) / (rows.sum() * columns.sum()))
 
-    def _score(self, predicted: _Predicted, fold: Fold) -> float:
-        """Mean square of noise and error, and of what is beyond the rank.
+    def _losses(self, predicted: _Predicted) -> Array:
+        """For each hidden entry the square of noise and error; their mean is the score.
 
-        The first is told from the mean error, which gross errors do not rule. For normal noise of deviation s an error
-        of mean square r adds ``r / (s sqrt(2 pi))`` to it.
+        Errors beyond the corner count by their size alone (Huber's loss), so that gross ones do not rule.
         """
         rows, columns = (side.root_weights() ** 2 for side in self.sides)
-        mean = float(np.average(predicted.errors[:, -1], weights=rows[fold.rows] * columns[fold.columns]))
-        return float(np.sqrt(2 * np.pi)) * self.noise * mean + (BEYOND if self.cut else 1.0) * float(
-            predicted.beyond[-1]
-        )
+        weights = rows[self.fold.rows] * columns[self.fold.columns]
+        errors, corner = predicted.errors[:, -1], CORNER * self.noise
+        squares = np.where(errors < corner, errors**2, corner * (2 * errors - corner))
+        return squares * weights / weights.mean() + (0.0 if self.cut else float(predicted.beyond[-1]))
+
+
+def _deviation(errors: Array) -> float:
+    """Deviation of absolute errors, if all but a few are normal."""
+    return float(np.median(errors)) / MEDIAN_OF_NORMAL
 
 
 def _fewest_as_good(errors: Array) -> int:
@@ -373,8 +396,3 @@ def _spectrum(X: Array) -> tuple[Array, tuple[int, int]]:
     every = -(-min(X.shape) // LONG)
     part = X[:, ::every] if X.shape[1] <= X.shape[0] else X[::every]
     return leading_svd(part - part.mean(axis=0), min(part.shape))[1], (part.shape[0], part.shape[1])
-
-
-def _cut(factors: Factors) -> Array:
-    """Low-rank matrix of the factors."""
-    return factors.samples @ factors.features.T + factors.centre

@@ -69,10 +69,12 @@ def solve(
     gammas: tuple[float, float],
     progress: Progress,
     start: Array | None = None,
+    *,
+    short_steps: bool = False,
 ) -> Compressed:
-    """Low-rank part of the small matrix; ``start`` is a first guess."""
+    """Low-rank part of the small matrix; ``start`` is a first guess, ``short_steps`` says that its entries matter."""
     with progress.stage(settings.solver) as update:
-        return Compressed(problem, problem.solve(settings, gammas, update, start))
+        return Compressed(problem, problem.solve(settings, gammas, update, start, short_steps=short_steps))
 
 
 def choose_weights(
@@ -94,13 +96,14 @@ def compress(
     rng: np.random.RandomState,
     progress: Progress,
     weights: Weights = UNWEIGHTED,
+    short_steps: bool = False,
 ) -> Compressed:
     """Everything up to the decoders."""
     graphs = graphs_between(X, settings, rng, progress)
     problem = reduce(
         X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
     )  # fmt: skip
-    return solve(problem, settings, settings.gammas(laplacian), progress)
+    return solve(problem, settings, settings.gammas(laplacian), progress, short_steps=short_steps)
 
 
 def recover(X: Data, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress) -> Decoded:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from scipy.linalg import eigh
 from ._backend import Array
 from ._threads import single_threaded_libraries
 from .counts import blocks, dense, moments
-from .linalg.svd import GRAM_UP_TO, SINGLE_THREADED_UP_TO, leading_svd, positive_signs, sketched_directions
+from .linalg.svd import GRAM_UP_TO, leading_svd, positive_signs, sketched_directions
 
 MAX_COORDINATES = 50  # of a sample
 N_VALUES = 20  # singular values, at least
@@ -110,6 +109,6 @@ def _gram_basis(centred: _Centred, k: int) -> Array:
         wide = block.astype(np.float64)
         gram += wide.T @ wide
     # Threads of BLAS that wait for a busy core make a small eigenproblem a hundred times slower.
-    with single_threaded_libraries() if n_features <= SINGLE_THREADED_UP_TO else nullcontext():
+    with single_threaded_libraries():
         _, vectors = eigh(gram, subset_by_index=(n_features - k, n_features - 1))
     return vectors.astype(centred.dtype)

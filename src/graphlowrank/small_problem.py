@@ -19,7 +19,8 @@ from .solution import Solution
 from .solvers.fista import Callback
 from .standardise import Block
 
-CHOSEN_ON = 800  # kept samples: more choose the same gammas (MNIST)
+CHOSEN_ON, FEWEST_SAMPLES = 800, 400  # kept samples or features: more choose the same gammas (MNIST)
+ENTRIES = 200_000  # of the part they are chosen on, where sides allow
 LEAST_WEIGHT = 1e-6  # of the largest
 PURSUIT_TOL = 1e-2  # of ``tol``: FISTA looks at its change, the pursuits at what is missing of the data
 
@@ -72,7 +73,13 @@ class SmallProblem:
     weights: Weights = UNWEIGHTED
 
     def solve(
-        self, settings: Settings, gammas: tuple[float, float], callback: Callback, start: Array | None = None
+        self,
+        settings: Settings,
+        gammas: tuple[float, float],
+        callback: Callback,
+        start: Array | None = None,
+        *,
+        short_steps: bool = False,
     ) -> Solution:
         """Low-rank part of the block, in its units.
 
@@ -86,6 +93,8 @@ class SmallProblem:
             Called with (iteration, residual).
         start
             First guess for FRPCAG; None for the data.
+        short_steps
+            As in :func:`~graphlowrank.models.solve_frpcag`.
         """
         gamma_samples, gamma_features = gammas
         L_samples, L_features = (
@@ -107,6 +116,7 @@ class SmallProblem:
                 max_iter=settings.max_iter,
                 # Deviations of one unit: the levels of features must not end the iterations.
                 size=self.block.X.size**0.5,
+                short_steps=short_steps,
                 callback=callback,
             ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
         X, tol = self.block.X, PURSUIT_TOL * settings.tol
@@ -121,14 +131,15 @@ class SmallProblem:
 
     def choose_gammas(self, settings: Settings, rank: int | None, rng: np.random.RandomState) -> GammaChoice:
         """Weights that predict entries hidden from the solver, on a part of the block if it is large."""
-        rows, graph = np.arange(len(self.block.X)), self.small_samples
-        if len(rows) > CHOSEN_ON:
-            rows = np.sort(rng.choice(len(rows), CHOSEN_ON, replace=False))
-            graph = reduce_graph(graph, rows, self.block.X, "auto", 0, rng)
-        weights = self.weights.samples
-        L_samples, L_features = (one and one.unit_laplacian(self.laplacian) for one in (graph, self.small_features))
+        X = self.block.X
+        columns, of_features = _part(self.small_features, X.shape[1], CHOSEN_ON, X.T, rng)
+        n_rows = min(max(ENTRIES // len(columns), FEWEST_SAMPLES), CHOSEN_ON)
+        rows, of_samples = _part(self.small_samples, X.shape[0], n_rows, X, rng)
+        part = np.ix_(rows, columns)
+        L_samples, L_features = (one and one.unit_laplacian(self.laplacian) for one in (of_samples, of_features))
+        weights = self.weights
         return choose_gammas(
-            self.block.X[rows],
+            X[part],
             L_samples,
             L_features,
             fixed_samples=None if settings.gamma_samples == "auto" else float(settings.gamma_samples),
@@ -136,13 +147,23 @@ class SmallProblem:
             rank=rank,
             loss=settings.loss,
             huber_delta=settings.huber_delta,
-            sample_weights=None if weights is None else _floored(weights[rows]),
-            feature_weights=None if self.weights.features is None else _floored(self.weights.features),
-            X0=self.block.start()[rows],
+            sample_weights=None if weights.samples is None else _floored(weights.samples[rows]),
+            feature_weights=None if weights.features is None else _floored(weights.features[columns]),
+            X0=self.block.start()[part],
             tol=settings.tol,
             max_iter=settings.max_iter,
             random_state=rng,
         )
+
+
+def _part(
+    graph: Graph | None, size: int, at_most: int, points: Array, rng: np.random.RandomState
+) -> tuple[Array, Graph | None]:
+    """At most so many of the nodes, and the graph reduced to them."""
+    if size <= at_most:
+        return np.arange(size), graph
+    kept = np.sort(rng.choice(size, at_most, replace=False))
+    return kept, reduce_graph(graph, kept, points, "auto", 0, rng)
 
 
 def _floored(weights: Array) -> Array:

@@ -203,12 +203,12 @@ class CompressivePCA(LowRankTransformer):
             problem = reduce(X, graphs, settings, weights=weights, **options)
             choice = choose_weights(problem, settings, self.n_components, rng, progress)
             gammas = settings.gammas(kind) if choice is None else (choice.gamma_samples, choice.gamma_features)
-            small = solve(problem, settings, gammas, progress)
+            small = solve(problem, settings, gammas, progress, short_steps=True)
             rank = self.n_components if choice is None else choice.rank
             found = [recover(X, small, settings, n_components=rank, progress=progress)]
             for _ in range(1, self.n_draws):  # the same graphs, gammas and rank; other samples and features
                 again = reduce(X, graphs, settings, weights=weights, **options)
-                other = solve(again, settings, gammas, progress)
+                other = solve(again, settings, gammas, progress, short_steps=True)
                 found.append(recover(X, other, settings, n_components=found[0].low_rank.rank, progress=progress))
             return choice, small, found
 

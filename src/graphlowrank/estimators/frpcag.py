@@ -103,8 +103,9 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         def work(rng: RandomState, progress: Progress) -> Compressed:
             kind = settings.laplacian_kind("combinatorial")
             return compress(
-                X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights
-            )
+                X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights,
+                short_steps=True,
+            )  # fmt: skip
 
         small, progress = self._run(settings, work)
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)

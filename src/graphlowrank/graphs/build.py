@@ -13,7 +13,8 @@ from .._threads import limit_threads
 from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse
 from .filling import fill_gaps
 from .graph import Graph
-from .neighbours import Engine, nearest_neighbours
+from .locality import RENUMBERED_ABOVE, Renumbered, renumber
+from .neighbours import Engine, search_neighbours
 
 WEIGHT_FLOOR = 1e-4  # the Gaussian of about 3 sigma: an outlier stays attached, yet barely pulls
 
@@ -62,8 +63,8 @@ def knn_graph(
         raise ValueError(f"bandwidth must be positive, got {bandwidth}.")
     with limit_threads(n_jobs):
         points = fill_gaps(points, check_random_state(0))
-        distances, indices = nearest_neighbours(points, n_neighbors, engine=neighbors, random_state=random_state)
-    return graph_of_neighbours(distances, indices, bandwidth)
+        found = search_neighbours(points, n_neighbors, engine=neighbors, random_state=random_state)
+    return graph_of_neighbours(found.distances, found.indices, bandwidth, order=found.order)
 
 
 def _checked_points(X: Any) -> Data:
@@ -78,15 +79,30 @@ def _checked_points(X: Any) -> Data:
     return as_shifted_sparse(X) if sparse else X
 
 
-def graph_of_neighbours(distances: Array, indices: Array, bandwidth: float = 1.0) -> Graph:
-    """Weigh neighbour lists (n, k) by the Gaussian kernel and symmetrise them."""
-    n, k = indices.shape
+def graph_of_neighbours(
+    distances: Array, indices: Array, bandwidth: float = 1.0, *, order: Array | None = None
+) -> Graph:
+    """Weigh neighbour lists (n, k) by the Gaussian kernel and symmetrise them; ``order`` as in :class:`Graph`."""
     values = gaussian_weights(distances, bandwidth * float(distances.mean(dtype=np.float64)))
+    if order is None or len(indices) <= RENUMBERED_ABOVE:
+        return Graph(_symmetric(values, indices))
+    # Neighbours close in memory make this faster, too, and the graph is wanted in both numberings.
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order), dtype=order.dtype)
+    near = Renumbered(_symmetric(values[order], position[indices[order]]), order)
+    graph = Graph(renumber(near.weights, position).weights, order)
+    graph.__dict__["renumbered"] = near  # where the cached property keeps it
+    return graph
+
+
+def _symmetric(values: Array, indices: Array) -> sp.csr_array:
+    """Weights of neighbour lists (n, k), the larger where both ends count each other."""
+    n, k = indices.shape
     # 32 bits also for the row starts: scipy would make both kinds of index 64 bits wide for one that is.
     index = np.int32 if n * k < 2**30 else np.int64
     starts = np.arange(0, n * k + 1, k, dtype=index)
     directed = sp.csr_array((values.ravel(), indices.ravel().astype(index), starts), shape=(n, n))
-    return Graph(directed.maximum(directed.T.tocsr()).tocsr())
+    return directed.maximum(directed.T.tocsr()).tocsr()
 
 
 def gaussian_weights(distances: Array, sigma: Array | float) -> Array:

@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
-from .._threads import library_limit, map_ranges, single_threaded_libraries
+from .._threads import map_ranges, single_threaded_libraries
 from ..linalg.svd import sketched_directions
 from ..shifted_sparse import Data, ShiftedSparse, dense_rows, some_rows
 from .candidates import Candidates
+from .locality import near_each_other
 
 # Chosen on MNIST, USPS, video pixels and clouds of up to a million points: see benchmarks/neighbours.py.
 PROJECTED_DIMENSIONS = 96
@@ -26,6 +27,7 @@ MOST_CANDIDATES = 12  # for each neighbour
 SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood
 CACHED_ROWS = 4096  # gone through together, so that what is made of them stays in the cache
 CHUNK = 65_536  # rows whose cells are found together
+FEWEST_SEARCHED, MOST_SEARCHED = 1024, 4096  # rows compared with all others at a time
 DENSE_ENTRIES = 4_000_000  # of sparse rows that are made dense at a time
 
 
@@ -56,10 +58,16 @@ def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
         centred = X.moved(-centre)
         return (centred @ sketched_directions(centred[rows], n_dimensions, rng) / scale).astype(np.float32)
     part = X[rows] - centre
-    directions = randomized_svd(part, min(n_dimensions, len(part)), n_iter=2, random_state=rng)[2].T
-    points = np.empty((len(X), directions.shape[1]), dtype=np.float32)
-    for start in range(0, len(X), CACHED_ROWS):  # centred before the product: a large offset would drown what it is for
-        points[start : start + CACHED_ROWS] = (X[start : start + CACHED_ROWS] - centre) @ directions
+    points = np.empty((len(X), min(n_dimensions, len(part))), dtype=np.float32)
+
+    def multiply(first: int, last: int, directions: Array) -> None:
+        for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(X)), CACHED_ROWS):
+            # Centred before the product: a large offset would drown what it is for.
+            points[start : start + CACHED_ROWS] = (X[start : start + CACHED_ROWS] - centre) @ directions
+
+    with single_threaded_libraries():  # the same rounding whatever the number of threads
+        directions = randomized_svd(part, points.shape[1], n_iter=2, random_state=rng)[2].T
+        map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
     points /= np.float32(scale)
     return points
 
@@ -74,9 +82,10 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> Ca
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
-    with library_limit():
+    with single_threaded_libraries():
         centres = _cell_centres(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
-    n_probes, n_candidates = _effort(X, points, centres, n_neighbors, rng)
+        centres = centres[near_each_other(centres)]  # cells of near numbers are near: so is what is in them, in memory
+        n_probes, n_candidates = _effort(X, points, centres, n_neighbors, rng)
     probes = _nearest_cells(points, centres, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
@@ -175,8 +184,22 @@ def _nearest_cells(points: Array, centres: Array, n_probes: int) -> Array:
 
 
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
-    """All-pairs search in blocks; memory is a block of queries times a block of points."""
+    """All-pairs search in blocks; memory is a block of queries times a block of points.
+
+    The blocks are ours, on threads of ours: which of many equal points the library takes depends on its rounding, and
+    that on its threads.
+    """
     import faiss
 
-    with library_limit():
-        return faiss.knn(queries, points, min(n_candidates, len(points)))[1]
+    found = np.empty((len(queries), min(n_candidates, len(points))), dtype=np.int64)
+    size = min(max(len(queries) // 8, FEWEST_SEARCHED), MOST_SEARCHED)
+
+    def search(first: int, last: int) -> None:
+        faiss.omp_set_num_threads(1)  # each thread has a number of its own
+        for block in range(first, last):
+            rows = slice(block * size, (block + 1) * size)
+            found[rows] = faiss.knn(queries[rows], points, found.shape[1])[1]
+
+    with single_threaded_libraries():
+        map_ranges(search, -(-len(queries) // size))
+    return found

@@ -27,6 +27,9 @@ class Graph:
     weights
         Symmetric, non-negative CSR matrix (n_nodes, n_nodes) with an empty diagonal. Use
         :func:`as_graph` to check and wrap a matrix of your own.
+    order
+        (n_nodes,) the nodes in an order that keeps neighbours close, where one is known: work on large graphs is then
+        faster. It changes no answer.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class Graph:
     """
 
     weights: sp.csr_array
+    order: Array | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -60,7 +64,10 @@ class Graph:
         """Connected component of each node, numbered from 0, (n_nodes,)."""
         if self.weights.nnz < COMPILED_ABOVE:
             return np.asarray(connected_components(self.weights, directed=False)[1])
-        return self._search[0]
+        if self.order is None or self.n_nodes <= RENUMBERED_ABOVE:
+            return self._search[0]
+        near = self.renumbered
+        return near.restore(breadth_first_order(near.weights)[0])
 
     @cached_property
     def _search(self) -> tuple[Array, Array]:
@@ -76,7 +83,7 @@ class Graph:
         """The same graph with neighbours close together in memory, for loops over the edges of a large graph."""
         if self.n_nodes <= RENUMBERED_ABOVE:
             return Renumbered(self.weights, None)
-        return renumber(self.weights, self._search[1])
+        return renumber(self.weights, self._search[1] if self.order is None else self.order)
 
     def laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
         """Laplacian of the graph, see :func:`graphlowrank.graphs.laplacian`."""

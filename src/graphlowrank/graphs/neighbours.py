@@ -7,6 +7,7 @@ proposed them, and the only thing "approximate" can cost is recall.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,15 @@ COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy is done befo
 def compares_all_pairs(n: int, n_dimensions: int) -> bool:
     """Whether "auto" is exact for so many points."""
     return n**2 * (n_dimensions + SELECTION) <= EXACT_PRODUCTS
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Lists (n, n_neighbors), nearest first, and the rows in an order that keeps neighbours close, if one is known."""
+
+    distances: Array
+    indices: Array
+    order: Array | None
 
 
 def nearest_neighbours(
@@ -56,6 +66,12 @@ def nearest_neighbours(
     distances, indices
         (n, n_neighbors) each, nearest first. Every index is valid and every distance finite.
     """
+    found = search_neighbours(X, n_neighbors, engine=engine, random_state=random_state)
+    return found.distances, found.indices
+
+
+def search_neighbours(X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None) -> Neighbours:
+    """Do what :func:`nearest_neighbours` says, and tell the order in which the rows were gone through."""
     n = X.shape[0]
     if not 1 <= n_neighbors < n:
         raise ValueError(
@@ -65,13 +81,13 @@ def nearest_neighbours(
         raise ValueError(f"neighbors must be 'auto', 'exact' or 'approximate', got {engine!r}.")
     unit = _safe_unit(X)
     if unit != 1:
-        distances, indices = nearest_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
-        return distances * unit, indices
+        found = search_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
+        return replace(found, distances=found.distances * unit)
     if engine == "exact" or (engine == "auto" and _all_pairs_pay(X)):
         candidates = Candidates(_all_pairs(X, X, n_neighbors + 1 + SPARE_CANDIDATES), np.arange(n))
-    else:
-        candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
-    return nearest_of(X, candidates, n_neighbors)
+        return Neighbours(*nearest_of(X, candidates, n_neighbors), None)
+    candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
+    return Neighbours(*nearest_of(X, candidates, n_neighbors), candidates.order)
 
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:

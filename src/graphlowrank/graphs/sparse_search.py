@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
-from .._threads import library_limit, map_ranges
+from .._threads import map_ranges, single_threaded_libraries
 from ..shifted_sparse import ShiftedSparse, some_rows
 from .candidates import Candidates, nearest_first, without_selves
 from .cells import CHUNK, DENSE_ENTRIES, centre_and_scale, to_single
@@ -64,7 +64,7 @@ def _by_dense_blocks(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int
         distances, indices = np.empty((len(asking), 0), np.float32), np.empty((len(asking), 0), np.int64)
         for start in range(0, len(X), step):
             part = to_single(X[start : start + step], centre, scale)
-            with library_limit():
+            with single_threaded_libraries():  # the same rounding whatever the number of threads
                 squared, near = faiss.knn(asking, part, min(n_candidates, len(part)))
             distances, indices = np.hstack([distances, squared]), np.hstack([indices, near + start])
             best = np.argsort(distances, axis=1, kind="stable")[:, :n_candidates]

@@ -78,6 +78,29 @@ def alias_tables(
                 n_small += 1
 
 
+@compiled()
+def count_upper(start: int, stop: int, indptr: Array, indices: Array, counts: Array) -> None:
+    """``counts[i + 1]``: entries of row i of a CSR matrix that lie right of the diagonal, start <= i < stop."""
+    for i in range(start, stop):
+        count = 0
+        for entry in range(indptr[i], indptr[i + 1]):
+            count += indices[entry] > i
+        counts[i + 1] = count
+
+
+@compiled()
+def copy_upper(
+    start: int, stop: int, indptr: Array, indices: Array, data: Array, starts: Array, edges: Array, values: Array
+) -> None:
+    """Write these entries of rows start <= i < stop, as pairs of row and column, from ``starts[i]`` on."""
+    for i in range(start, stop):
+        place = starts[i]
+        for entry in range(indptr[i], indptr[i + 1]):
+            if indices[entry] > i:
+                edges[place, 0], edges[place, 1], values[place] = i, indices[entry], data[entry]
+                place += 1
+
+
 @compiled(inline="always")
 def _mix(z):  # type: ignore[no-untyped-def]
     """Scramble 64 bits (the finaliser of splitmix64)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,10 @@ from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
-from .._threads import single_threaded_libraries
+from .._threads import map_ranges, single_threaded_libraries
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
-SINGLE_THREADED_UP_TO = 800
+GRAM_ENTRIES = 4_000_000  # of a block of rows whose Gram matrix is formed at a time
 OVERSAMPLED, SKETCH_ROUNDS = 10, 3
 GRAM_UP_TO = 1500  # shorter side; its dense eigenproblem takes under a second
 
@@ -65,18 +64,28 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
         right, values, left = _gram_svd(X.T, n_components)
         return left, values, right
     short = X.shape[1]
-    gram = np.zeros((short, short))
-    rows = max(1, 8_000_000 // short)
-    for start in range(0, X.shape[0], rows):
-        block = X[start : start + rows].astype(np.float64)
-        gram += block.T @ block
-    # Threads of BLAS that wait for a busy core make a small eigenproblem a hundred times slower.
-    with single_threaded_libraries() if short <= SINGLE_THREADED_UP_TO else nullcontext():
-        eigenvalues, vectors = eigh(gram, subset_by_index=(short - n_components, short - 1))
-    values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
-    right = np.ascontiguousarray(vectors[:, ::-1])
-    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-7 * values[0])
-    left = X @ (right * inverse).astype(X.dtype)
+    rows = max(1, GRAM_ENTRIES // short)
+    blocks = [X[start : start + rows] for start in range(0, X.shape[0], rows)]
+    grams, left = np.empty((len(blocks), short, short)), np.empty((X.shape[0], n_components), dtype=X.dtype)
+
+    def multiply(start: int, stop: int) -> None:
+        for number in range(start, stop):
+            wide = blocks[number].astype(np.float64)
+            np.matmul(wide.T, wide, out=grams[number])
+
+    def project(start: int, stop: int, directions: Array) -> None:
+        for number in range(start, stop):
+            np.matmul(blocks[number], directions, out=left[number * rows : (number + 1) * rows])
+
+    # Blocks on threads of our own, BLAS on one each: it would round differently on two. And threads of BLAS that wait
+    # for a busy core make a small eigenproblem a hundred times slower.
+    with single_threaded_libraries():
+        map_ranges(multiply, len(blocks))
+        eigenvalues, vectors = eigh(grams.sum(axis=0), subset_by_index=(short - n_components, short - 1))
+        values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
+        right = np.ascontiguousarray(vectors[:, ::-1])
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-7 * values[0])
+        map_ranges(project, len(blocks), (right * inverse).astype(X.dtype))
     return left, values.astype(X.dtype), right.astype(X.dtype)
 
 
@@ -84,7 +93,8 @@ def _sketched_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Ar
     """Randomised singular triplets; without a number, doubled until the rank rule has seen its end."""
     k = n_components or max(64, at_least)
     while True:
-        left, values, right_t = randomized_svd(X, min(k, *X.shape), n_iter=4, random_state=0)
+        with single_threaded_libraries():
+            left, values, right_t = randomized_svd(X, min(k, *X.shape), n_iter=4, random_state=0)
         if n_components is not None or rank_of(values) < len(values) or len(values) == min(X.shape):
             return left, values, np.ascontiguousarray(right_t.T)
         k *= 2
@@ -102,16 +112,18 @@ def sketched_directions(X: Any, n_directions: int, rng: np.random.RandomState) -
 
 def orthonormal_basis(X: Array) -> Array:
     """Orthonormal basis (n, r) of the columns of ``X`` (n, k); directions of relative strength below 1e-6 are noise."""
-    left, values, _ = np.linalg.svd(X, full_matrices=False)
+    with single_threaded_libraries():
+        left, values, _ = np.linalg.svd(X, full_matrices=False)
     return left[:, values > 1e-6 * values[0]]
 
 
 def orthonormal_product(A: Array, B: Array) -> tuple[Array, Array, Array]:
     """Singular triplets of ``A B^T`` from its factors (n, k) and (p, k), without forming it."""
-    q_a, r_a = np.linalg.qr(A)
-    q_b, r_b = np.linalg.qr(B)
-    u, values, vt = np.linalg.svd(r_a @ r_b.T)
-    return _fix_signs(q_a @ u, values, q_b @ vt.T)
+    with single_threaded_libraries():
+        q_a, r_a = np.linalg.qr(A)
+        q_b, r_b = np.linalg.qr(B)
+        u, values, vt = np.linalg.svd(r_a @ r_b.T)
+        return _fix_signs(q_a @ u, values, q_b @ vt.T)
 
 
 def _fix_signs(left: Array, values: Array, right: Array) -> tuple[Array, Array, Array]:

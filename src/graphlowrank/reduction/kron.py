@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from .._backend import Array
 from .._threads import limit_threads
 from ..graphs import Graph, as_graph
+from ..graphs.locality import renumber
 from ..sampling import check_indices
 
 Method = Literal["auto", "exact", "random_walk"]
@@ -79,10 +80,16 @@ def kron_reduce(
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     with limit_threads(n_jobs):
         near = graph.renumbered
+        nodes = near.nodes(keep)
+        order = np.argsort(nodes, kind="stable").astype(np.int32)  # walks end near where they begin: so in memory
         weights = random_walk_weights(
-            near.weights, near.nodes(keep), n_repeats=n_repeats, max_steps=max_steps, seed=seed
-        )
-    return Graph(weights)
+            near.weights, nodes[order], n_repeats=n_repeats, max_steps=max_steps, seed=seed
+        )  # fmt: skip
+        if near.order is None:
+            return Graph(weights)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order), dtype=order.dtype)
+        return Graph(renumber(weights, place).weights, order)
 
 
 def chosen_method(method: Method, graph: Graph) -> Method:

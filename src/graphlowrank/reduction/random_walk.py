@@ -16,11 +16,12 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._threads import map_ranges
 from ..kernels.join import copy_rows, merge_rows, scatter_walks
-from ..kernels.walks import STEP, alias_tables, walk_to_kept
+from ..kernels.walks import STEP, alias_tables, copy_upper, count_upper, walk_to_kept
 
 logger = logging.getLogger("graphlowrank")
 
 TRUNCATED_SHARE = 0.01
+ENTRY_BYTES = 12  # of a column number and a conductance
 
 
 def random_walk_weights(
@@ -41,7 +42,9 @@ def random_walk_weights(
     total, n_truncated = sp.csr_array((n_keep, n_keep), dtype=weights.dtype), 0
     for repeat in range(n_repeats):
         map_ranges(walk_to_kept, edges.size, edges.ravel(), tables, slots, max_steps, seed, repeat, hits, paths)
-        joined, lost = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats)
+        # Fresh memory costs as much as the loops over it; that of the tables is free after the last round.
+        spare = slots.view(np.uint8) if repeat == n_repeats - 1 else np.empty(ENTRY_BYTES * hits.size, dtype=np.uint8)
+        joined, lost = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats, spare)
         total, n_truncated = total + joined, n_truncated + lost
     if n_truncated:
         walked = int((tables[edges, 1] > 0).any(axis=1).sum())  # an edge between kept nodes needs no walk
@@ -51,9 +54,13 @@ def random_walk_weights(
 
 def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
     """Each edge once, as (n_edges, 2) node numbers, lower one first, and (n_edges,) weights."""
-    rows = np.repeat(np.arange(weights.shape[0], dtype=np.int32), np.diff(weights.indptr))
-    upper = rows < weights.indices
-    return np.column_stack([rows[upper], weights.indices[upper].astype(np.int32)]), weights.data[upper]
+    n_nodes = weights.shape[0]
+    starts = np.zeros(n_nodes + 1, dtype=np.int64)
+    map_ranges(count_upper, n_nodes, weights.indptr, weights.indices, starts)
+    np.cumsum(starts, out=starts)
+    edges, values = np.empty((starts[-1], 2), dtype=np.int32), np.empty(starts[-1], dtype=weights.dtype)
+    map_ranges(copy_upper, n_nodes, weights.indptr, weights.indices, weights.data, starts, edges, values)
+    return edges, values
 
 
 def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
@@ -71,11 +78,15 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
 
 
 def _join(
-    hits: Array, paths: Array, edge_weights: Array, unit: float, position: Array, n: int, scale: float
+    hits: Array, paths: Array, edge_weights: Array, unit: float, position: Array, n: int, scale: float, spare: Array
 ) -> tuple[sp.csr_array, int]:
-    """Sum the conductances of the walks between each pair of the n kept nodes; also the number of walks lost."""
+    """Sum the conductances of the walks between each pair of the n kept nodes; also the number of walks lost.
+
+    ``spare`` are bytes to work in.
+    """
     starts, lengths = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
-    columns, entries = np.empty(hits.size, dtype=np.int32), np.empty(hits.size)
+    entries = spare[: 8 * hits.size].view(np.float64)
+    columns = spare[8 * hits.size : ENTRY_BYTES * hits.size].view(np.int32)
     lost = scatter_walks(hits, paths, edge_weights, unit, position, starts, columns, entries)
     map_ranges(merge_rows, n, starts, columns, entries, lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32 if hits.size < 2**31 else np.int64)
