@@ -98,3 +98,13 @@ def test_the_small_problem_stays_affordable_whatever_the_number_of_features():
         assert rows * columns <= 100 * AFFORDABLE_ENTRIES  # a tenth of the samples at least
         assert min(rows, AUTO_SAMPLES) * columns == pytest.approx(AFFORDABLE_ENTRIES, rel=0.01)
     assert Settings(feature_graph=None).kept(5000, 1_000_000)[1] == 1_000_000  # nothing to decode them with
+
+
+def test_many_small_components():
+    """What is drawn to choose gammas, or to count clusters, has some of each."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(100 * rng.standard_normal((200, 20)), 15, axis=0) + rng.standard_normal((3000, 20))
+    assert np.isfinite(CompressivePCA(random_state=0).fit(X).low_rank_[:5]).all()
+    apart = sp.csr_array(sp.block_diag([np.ones((3, 3)) - np.eye(3)] * 100))
+    model = CompressiveClustering("auto", sample_graph=apart, random_state=0)
+    assert model.fit(rng.standard_normal((300, 5))).n_clusters_ >= 1

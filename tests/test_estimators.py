@@ -247,6 +247,13 @@ def test_frames_in_and_out(Estimator, kind):
         model.transform(FRAMES[kind](dict(zip(names[::-1], X.T, strict=True))))
 
 
+def test_a_frame_keeps_its_index_where_entries_are_masked():
+    frame = pd.DataFrame(load_digits().data[:100], index=[f"s{i}" for i in range(100)])
+    frame.columns = [f"pixel{i}" for i in range(64)]
+    model = CompressivePCA(2, random_state=0).set_output(transform="pandas")
+    assert list(model.fit_transform(frame, mask=frame.to_numpy() < 16).index) == list(frame.index)
+
+
 @pytest.mark.parametrize("kind", FRAMES)
 def test_clusters_of_frames(kind):
     X = np.array(load_digits().data[:150])

@@ -238,3 +238,30 @@ def test_clusters_of_incomplete_samples():
 @pytest.mark.parametrize("Estimator", [*RECOVERY, CompressiveClustering])
 def test_the_tag_says_so(Estimator):
     assert Estimator().__sklearn_tags__().input_tags.allow_nan
+
+
+# --- threads -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_same_bits_on_one_thread_and_two(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6)) @ rng.standard_normal((6, 200)) + rng.standard_normal((2000, 200))
+    X = with_gaps(X, 0.3)
+    weights = rng.random(2000) + 0.1 if weighted else None
+    one, two = (
+        CompressivePCA(random_state=0, laplacian="normalized", n_jobs=n).fit(X, sample_weight=weights) for n in (1, 2)
+    )
+    assert_array_equal(one.sample_graph_.weights.data, two.sample_graph_.weights.data)
+    assert_array_equal(one.low_rank_.to_array(), two.low_rank_.to_array())
+    assert_array_equal(one.transform(X[:300]), two.transform(X[:300]))
+
+
+def test_the_robust_decoder_of_rarely_observed_features(monkeypatch):
+    monkeypatch.setattr("graphlowrank.decoders.robust.BLOCK_ENTRIES", 1000)
+    rng = np.random.default_rng(0)
+    X = with_gaps(rng.standard_normal((600, 3)) @ rng.standard_normal((3, 30)), 0.9)
+    X[0], X[:, 0] = 1.0, rng.standard_normal(600)
+    options = {"decoder": "robust", "decoder_options": {"max_iter": 2000}, "downsampling": (1.2, 1.5)}
+    model = CompressivePCA(2, random_state=0, gamma_samples=1.0, gamma_features=0.1, **options).fit(X)
+    assert np.isfinite(model.low_rank_.to_array()).all()

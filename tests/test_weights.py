@@ -104,3 +104,13 @@ def test_optimal_sampling_keeps_its_own_weights(data):
     model.fit(X, sample_weight=np.full(120, 3.0))
     assert_array_equal(model.sample_weights_, importance)
     assert_allclose(model.low_rank_.to_array(), found, atol=1e-9)
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering])
+def test_weights_that_leave_nothing_kept(data, Estimator):
+    X = data
+    weights = np.zeros(120)
+    model = Estimator(2, downsampling=(4, 1), random_state=0)
+    weights[np.setdiff1d(np.arange(120), model.fit(X).sample_indices_)[0]] = 1
+    with pytest.raises(ValueError, match="has weight 0: keep more"):
+        model.fit(X, sample_weight=weights)

@@ -58,7 +58,7 @@ def count_clusters(
         return ClusterCount(1, f"{len(X)} samples are too few to tell")
     gaps, counts = [], []
     for _ in range(DRAWS):
-        part = draw(len(X), size, random_state=rng)
+        part = draw(graph or len(X), size, random_state=rng)
         among = knn_graph(X[part], min(n_neighbors, size - 1), neighbors="exact") if graph is None else None
         among = among or kron_reduce(graph, part, random_state=rng)
         values, vectors = _lowest(among, most)

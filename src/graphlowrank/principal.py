@@ -15,6 +15,7 @@ from .counts import blocks, dense, moments
 from .linalg.svd import GRAM_UP_TO, leading_svd, positive_signs, sketched_directions
 
 MAX_COORDINATES = 50  # of a sample
+FEW_ENTRIES = 50_000_000  # that may be copied
 N_VALUES = 20  # singular values, at least
 
 
@@ -43,8 +44,8 @@ def coordinates(X: Any, n_clusters: int) -> tuple[Array, Array]:
 def centred_svd(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     """Leading singular triplets ``(left, values, right)`` of the data around the mean of each feature.
 
-    The data go by blocks of rows: no copy of them is made, except of up to 1500 samples. With more samples and more
-    than 1500 features they are sketched at random (fixed seed).
+    The data go by blocks of rows: no copy of them is made, except of up to 1500 samples of few entries. Others of more
+    than 1500 features are sketched at random (fixed seed).
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def centred_svd(X: Any, n_components: int) -> tuple[Array, Array, Array]:
     """
     k = min(n_components, *X.shape)
     centred = _Centred(X, moments(dense(block) for _, block in blocks(X))[0].astype(X.dtype))
-    if X.shape[0] <= GRAM_UP_TO:
+    if X.shape[0] <= GRAM_UP_TO and X.shape[0] * X.shape[1] <= FEW_ENTRIES:
         return leading_svd(np.concatenate(list(centred.blocks())), k)
     few = X.shape[1] <= GRAM_UP_TO
     basis = _gram_basis(centred, k) if few else sketched_directions(centred, k, np.random.RandomState(0))

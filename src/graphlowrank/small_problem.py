@@ -14,6 +14,7 @@ from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
 from .models import LowRankPlusSparse, solve_frpcag, solve_rpca, solve_rpcag
 from .reduction import reduce_graph
+from .sampling import draw
 from .settings import Settings
 from .solution import Solution
 from .solvers.fista import Callback
@@ -43,7 +44,10 @@ UNWEIGHTED = Weights()
 def _kept_weights(given: Array | None, side: Side) -> Array | None:
     if given is None:
         return side.weights
-    return given[side.indices] if side.weights is None else given[side.indices] * side.weights
+    kept = given[side.indices]
+    if not kept.any():
+        raise ValueError("every kept sample, or every kept feature, has weight 0: keep more, or leave these out of X.")
+    return kept if side.weights is None else kept * side.weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +166,7 @@ def _part(
     """At most so many of the nodes, and the graph reduced to them."""
     if size <= at_most:
         return np.arange(size), graph
-    kept = np.sort(rng.choice(size, at_most, replace=False))
+    kept = draw(graph or size, at_most, random_state=rng)  # some of every connected component
     return kept, reduce_graph(graph, kept, points, "auto", 0, rng)
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import Array
 from .._progress import Progress
-from .._threads import limit_threads
+from .._threads import limit_threads, single_threaded_libraries
 from ..choices import Choice, FitReport, health
 from ..gamma_choice import GammaChoice
 from ..gaps import check_all_observed_somewhere, has_gaps
@@ -26,7 +26,7 @@ from ..models.checks import check_mask
 from ..models.regression import robust_scores
 from ..sampling import check_indices
 from ..settings import AUTO_RANK, Settings
-from ..shifted_sparse import ShiftedSparse, as_shifted_sparse, some_rows
+from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows, some_rows
 from ..small_problem import SmallProblem, Weights
 
 Result = TypeVar("Result")
@@ -208,6 +208,7 @@ class LowRankTransformer(ComponentTransformer):
     scale_: float
     loss: Any
     huber_delta: float
+    n_jobs: int | None
 
     def transform(self, X: Any) -> Array:
         """Scores of samples on the components, by regression under the model's loss.
@@ -227,18 +228,21 @@ class LowRankTransformer(ComponentTransformer):
             (n_samples, n_components_).
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        if not isinstance(X, ShiftedSparse):
-            return self._scores(X)
-        rows = some_rows(X.shape[1], SCORED_TOGETHER, at_most=len(X))
-        return np.concatenate([self._scores(X[start : start + rows].to_array()) for start in range(0, len(X), rows)])
+        return self._scores(self._validated(X, reset=False))
 
     def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None, **fit_params: Any) -> Array:
         """Fit the model, and return the scores of its samples as :meth:`transform` would."""
         self.fit(X, y, mask=mask, **fit_params)
-        return self.transform(X if mask is None else self._validated(X, mask, reset=False))
+        return self._scores(self._validated(X, mask, reset=False))
 
-    def _scores(self, X: Array) -> Array:
+    def _scores(self, X: Data) -> Array:
+        rows = some_rows(X.shape[1], SCORED_TOGETHER, at_most=max(len(X), 1))
+        with limit_threads(self.n_jobs), single_threaded_libraries():  # the same rounding whatever their number
+            return np.concatenate(
+                [self._scores_of(dense_rows(X[start : start + rows])) for start in range(0, len(X), rows)]
+            )
+
+    def _scores_of(self, X: Array) -> Array:
         delta = self.huber_delta * self.scale_
         return robust_scores(
             X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta

@@ -13,7 +13,7 @@ from .._threads import limit_threads
 from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse
 from .filling import fill_gaps
 from .graph import Graph
-from .locality import RENUMBERED_ABOVE, Renumbered, renumber
+from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
 from .neighbours import Engine, search_neighbours
 
 WEIGHT_FLOOR = 1e-4  # the Gaussian of about 3 sigma: an outlier stays attached, yet barely pulls
@@ -87,8 +87,7 @@ def graph_of_neighbours(
     if order is None or len(indices) <= RENUMBERED_ABOVE:
         return Graph(_symmetric(values, indices))
     # Neighbours close in memory make this faster, too, and the graph is wanted in both numberings.
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order), dtype=order.dtype)
+    position = inverse_order(order)
     near = Renumbered(_symmetric(values[order], position[indices[order]]), order)
     graph = Graph(renumber(near.weights, position).weights, order)
     graph.__dict__["renumbered"] = near  # where the cached property keeps it

@@ -16,6 +16,7 @@ from sklearn.utils.extmath import randomized_svd
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..gaps import has_gaps, observed_mean
+from ..linalg.regression import weighted_least_squares
 from ..shifted_sparse import Data, ShiftedSparse
 
 MOST_DIRECTIONS = 20  # more than there are do no harm: noise decides how far each is trusted
@@ -23,7 +24,7 @@ LEARNT_FROM = 8000  # rows: enough to tell the directions
 ROUNDS = 10
 SETTLED = 1e-3  # change of the guesses to stop at, relative to their distance from the mean
 FEWEST_FREE = 0.1  # of the observed entries, to tell the noise from, whatever was fitted to them
-BLOCK_ENTRIES = 2_000_000
+BLOCK_ENTRIES, FEWEST_TOGETHER = 2_000_000, 64  # of rows that share the products of directions
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,11 @@ class Filling:
     doubt: Array
 
     def apply(self, X: Array) -> Array:
-        """Copy of ``X`` with guesses for NaN; ``X`` itself if there is none. Each row is filled by itself."""
+        """Copy of ``X`` with guesses for NaN; ``X`` itself if there is none. Rows have no say on one another."""
         if not has_gaps(X):
             return X
         filled = np.array(X, order="C")
-        rows = max(1, BLOCK_ENTRIES // max(X.shape[1], len(self.directions) ** 2))
+        rows = max(FEWEST_TOGETHER, BLOCK_ENTRIES // max(X.shape[1], len(self.directions) ** 2))
         with single_threaded_libraries():  # the same rounding whatever the number of threads
             for start in range(0, len(X), rows):
                 part = filled[start : start + rows]
@@ -59,12 +60,9 @@ class Filling:
 
     def _expected(self, X: Array, missing: Array) -> Array:
         """Ridge regression of what is observed of each row on the directions."""
-        k = len(self.directions)
-        pairs = np.einsum("aj,bj->jab", self.directions, self.directions).reshape(-1, k * k)
-        normal = ((~missing).astype(X.dtype) @ pairs).reshape(-1, k, k).astype(np.float64)
-        normal[:, np.arange(k), np.arange(k)] += self.doubt + np.sqrt(np.finfo(np.float64).eps)
-        right_side = np.where(missing, 0, X - self.centre) @ self.directions.T
-        scores = np.linalg.solve(normal, right_side[:, :, None].astype(np.float64))[:, :, 0]
+        centred = np.where(missing, 0, X - self.centre)
+        ridge = self.doubt + np.sqrt(np.finfo(np.float64).eps)
+        scores = weighted_least_squares(centred, self.directions, (~missing).astype(X.dtype), ridge)
         return scores.astype(X.dtype) @ self.directions + self.centre
 
 

@@ -31,9 +31,7 @@ class Renumbered:
         """Return the new numbers of the nodes ``indices``."""
         if self.order is None:
             return indices
-        position = np.empty_like(self.order)
-        position[self.order] = np.arange(len(self.order), dtype=self.order.dtype)
-        return position[indices]
+        return inverse_order(self.order)[indices]
 
     def restore(self, signals: Array) -> Array:
         """Put rows in the new numbering back in the original one."""
@@ -71,13 +69,18 @@ def breadth_first_order(weights: sp.csr_array) -> tuple[Array, Array]:
     return labels, order
 
 
+def inverse_order(order: Array) -> Array:
+    """Place of each node in an order."""
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order), dtype=order.dtype)
+    return position
+
+
 def renumber(weights: sp.csr_array, order: Array) -> Renumbered:
-    """Renumber the nodes of a graph: node i becomes ``order[i]``."""
+    """Renumber the nodes of a graph: its node ``order[i]`` becomes node i."""
     from ..kernels.components import permute_rows
 
-    n_nodes = weights.shape[0]
-    position = np.empty_like(order)
-    position[order] = np.arange(n_nodes, dtype=order.dtype)
+    n_nodes, position = weights.shape[0], inverse_order(order)
     indptr = np.concatenate([[0], np.cumsum(np.diff(weights.indptr)[order])]).astype(weights.indptr.dtype)
     indices, data = np.empty_like(weights.indices), np.empty_like(weights.data)
     map_ranges(

@@ -13,6 +13,7 @@ from .._threads import map_ranges, single_threaded_libraries
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
 GRAM_ENTRIES = 4_000_000  # of a block of rows whose Gram matrix is formed at a time
+PARTIAL_SUMS = 8  # of these, whatever the number of threads
 OVERSAMPLED, SKETCH_ROUNDS = 10, 3
 GRAM_UP_TO = 1500  # shorter side; its dense eigenproblem takes under a second
 
@@ -66,12 +67,14 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
     short = X.shape[1]
     rows = max(1, GRAM_ENTRIES // short)
     blocks = [X[start : start + rows] for start in range(0, X.shape[0], rows)]
-    grams, left = np.empty((len(blocks), short, short)), np.empty((X.shape[0], n_components), dtype=X.dtype)
+    n_sums = min(len(blocks), PARTIAL_SUMS)
+    grams, left = np.zeros((n_sums, short, short)), np.empty((X.shape[0], n_components), dtype=X.dtype)
 
     def multiply(start: int, stop: int) -> None:
         for number in range(start, stop):
-            wide = blocks[number].astype(np.float64)
-            np.matmul(wide.T, wide, out=grams[number])
+            for block in blocks[number::n_sums]:
+                wide = block.astype(np.float64)
+                grams[number] += wide.T @ wide
 
     def project(start: int, stop: int, directions: Array) -> None:
         for number in range(start, stop):
@@ -80,7 +83,7 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
     # Blocks on threads of our own, BLAS on one each: it would round differently on two. And threads of BLAS that wait
     # for a busy core make a small eigenproblem a hundred times slower.
     with single_threaded_libraries():
-        map_ranges(multiply, len(blocks))
+        map_ranges(multiply, n_sums)
         eigenvalues, vectors = eigh(grams.sum(axis=0), subset_by_index=(short - n_components, short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
         right = np.ascontiguousarray(vectors[:, ::-1])

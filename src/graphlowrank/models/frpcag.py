@@ -62,7 +62,7 @@ def solve_frpcag(
     loss, huber_delta
         "l1", "l2" or "huber".
     sample_weights, feature_weights
-        (n_samples,) and (n_features,) positive weights of a draw that was not uniform; None for ones.
+        (n_samples,) and (n_features,) weights >= 0: a user's, or of a draw that was not uniform; None for ones.
     X0
         Warm start; X if None. A missing entry that it does not give, or gives as NaN, starts from the median of its
         feature.

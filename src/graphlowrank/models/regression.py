@@ -6,6 +6,7 @@ import numpy as np
 
 from .._backend import Array
 from ..gaps import has_gaps
+from ..linalg.regression import weighted_least_squares
 from .losses import LossName
 
 BLOCK_ENTRIES = 2_000_000  # entries of a block of samples: bounds memory whatever n and p are
@@ -49,7 +50,7 @@ def robust_scores(
         if gaps:
             observed = (~np.isnan(part)).astype(X.dtype)
             part = np.nan_to_num(part, nan=0.0)
-            scores[block] = _weighted_least_squares(part, components.astype(np.float64), observed)
+            scores[block] = weighted_least_squares(part, components.astype(np.float64), observed)
         if loss != "l2":
             scores[block] = _reweighted(
                 part, components, scores[block], observed, loss, huber_delta, tol, max_iter
@@ -85,7 +86,7 @@ def _reweighted(
         weights = delta[active, None] / np.maximum(distance, delta[active, None])
         if observed is not None:
             weights *= observed[active]
-        S_next = _weighted_least_squares(X[active], C, weights)
+        S_next = weighted_least_squares(X[active], C, weights)
         moved = np.linalg.norm(S_next - S[active], axis=1)
         S[active] = S_next
         active = active[moved > tol * np.maximum(np.linalg.norm(S_next, axis=1), np.finfo(np.float64).tiny)]
@@ -95,18 +96,3 @@ def _reweighted(
 def _median_where(distance: Array, observed: Array) -> Array:
     """Median of each row's observed entries; every row has some."""
     return np.nanmedian(np.where(observed > 0, distance, np.nan), axis=1)
-
-
-def _weighted_least_squares(X: Array, C: Array, weights: Array) -> Array:
-    """Scores (n, k) that minimise ``sum_j w_ij (x_ij - s_i C_j)^2`` for each sample i."""
-    k, p = C.shape
-    normal = np.zeros((len(X), k, k))
-    features = max(1, BLOCK_ENTRIES // (k * k))  # the products C_a C_b of all pairs are formed a slab at a time
-    for start in range(0, p, features):
-        slab = C[:, start : start + features]
-        pairs = np.einsum("aj,bj->jab", slab, slab).reshape(slab.shape[1], k * k)
-        normal += (weights[:, start : start + features] @ pairs).reshape(-1, k, k)
-    right_side = (weights * X) @ C.T
-    ridge = 1e-12 * np.trace(normal, axis1=1, axis2=2) / k + np.finfo(float).tiny
-    normal += ridge[:, None, None] * np.eye(k)
-    return np.linalg.solve(normal, right_side[:, :, None])[:, :, 0]

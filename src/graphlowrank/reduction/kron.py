@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from .._backend import Array
 from .._threads import limit_threads
 from ..graphs import Graph, as_graph
-from ..graphs.locality import renumber
+from ..graphs.locality import inverse_order, renumber
 from ..sampling import check_indices
 
 Method = Literal["auto", "exact", "random_walk"]
@@ -87,9 +87,7 @@ def kron_reduce(
         )  # fmt: skip
         if near.order is None:
             return Graph(weights)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order), dtype=order.dtype)
-        return Graph(renumber(weights, place).weights, order)
+        return Graph(renumber(weights, inverse_order(order)).weights, order)
 
 
 def chosen_method(method: Method, graph: Graph) -> Method:
