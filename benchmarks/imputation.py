@@ -138,7 +138,7 @@ def main() -> None:
     lines = table(options.only, options.seeds)
     if options.output is not None:
         head = ["# Missing entries recovered", "", *__doc__.strip().split("\n\n", 2)[2].splitlines(), ""]
-        head += [f"Mean of {options.seeds} seeds; bold is the best. {machine_line(describe_machine(None))}"]
+        head += [f"Seeds: {options.seeds}; bold is the best. {machine_line(describe_machine(None))}"]
         write_atomically(options.output, "\n".join([*head, *lines]) + "\n")
 
 
