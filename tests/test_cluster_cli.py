@@ -16,6 +16,7 @@ import typer
 from numpy.testing import assert_allclose, assert_array_equal
 from typer.testing import CliRunner
 
+from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressiveClustering
 from graphlowrank.cli import app, outputs, preparing
 from graphlowrank.cli import cluster as command
@@ -69,23 +70,11 @@ def make_counts(seed=0):
 
 
 def run(words):
-    return CliRunner().invoke(app, ["cluster", *words.split()], env={"COLUMNS": "160", "TERM": "dumb"})
+    return invoke("cluster", words)
 
 
 def done(words):
-    result = run(words)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def tree(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-
-
-def failure(result):
-    assert (result.exit_code, result.stdout) == (1, ""), result.output
-    *_, cause, remedy = result.stderr.splitlines()
-    return cause.removeprefix("error: "), remedy
+    return succeeded(run(words))
 
 
 def read(name):

@@ -12,8 +12,8 @@ import pytest
 import typer
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
-from typer.testing import CliRunner
 
+from command_helpers import invoke, succeeded, tree
 from graphlowrank import _files
 from graphlowrank.cli import Loss, app
 from graphlowrank.cli import reconstruct as command
@@ -48,17 +48,11 @@ def here(tmp_path, monkeypatch):
 
 
 def run(words):
-    return CliRunner().invoke(app, ["reconstruct", *words.split()], env={"COLUMNS": "160", "TERM": "dumb"})
+    return invoke("reconstruct", words)
 
 
 def done(words):
-    result = run(words)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def tree(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return succeeded(run(words))
 
 
 def failure(result):

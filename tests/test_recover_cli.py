@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import typer
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
-from typer.testing import CliRunner
 
+from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
@@ -57,23 +57,11 @@ def here(tmp_path, monkeypatch):
 
 
 def run(words):
-    return CliRunner().invoke(app, ["recover", *words.split()], env={"COLUMNS": "160", "TERM": "dumb"})
+    return invoke("recover", words)
 
 
 def done(words):
-    result = run(words)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def tree(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
-
-
-def failure(result):
-    assert (result.exit_code, result.stdout) == (1, ""), result.output
-    *_, cause, remedy = result.stderr.splitlines()
-    return cause.removeprefix("error: "), remedy
+    return succeeded(run(words))
 
 
 def test_the_matrix_is_that_of_the_library_and_closer_to_the_truth(here):
