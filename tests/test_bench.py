@@ -22,6 +22,7 @@ from graphlowrank.bench.jobs import PREPARE, Job
 from graphlowrank.bench.machine import describe_machine, machine_line
 from graphlowrank.bench.memory import StagePeaks, current_memory, peak_memory
 from graphlowrank.bench.record import Record
+from graphlowrank.bench.runner import quickest_cell
 from graphlowrank.bench.tables import Table, mean_text, ratio, seconds, slope
 from graphlowrank.bench.textbook import robust_pca
 from graphlowrank.bench.video import synthetic_video
@@ -337,8 +338,20 @@ def test_a_job_without_data_is_a_table_that_says_so(tmp_path, monkeypatch):
 
 def test_command_repeats_the_options():
     assert Options().command("usps") == "graphlowrank bench usps"
-    given = Options(quick=True, seeds=2, threads=1, timeout=90)
-    assert given.command("usps") == "graphlowrank bench usps --quick --seeds 2 --threads 1 --timeout 90"
+    given = Options(quick=True, seeds=2, threads=1, timeout=90, repeats=3)
+    assert given.command("usps") == "graphlowrank bench usps --quick --seeds 2 --threads 1 --timeout 90 --repeats 3"
+
+
+@pytest.mark.parametrize(("seconds", "told"), [([3.0, 1.0, 2.0], 1.0), ([3.0, None, 2.0], None)])
+def test_the_quickest_of_several_runs_is_told_or_the_failure(tmp_path, monkeypatch, seconds, told):
+    runs = iter(seconds)
+
+    def cell(job, system, folder, options):
+        wall = next(runs)
+        return done(system, wall=wall) if wall else Cell(system, "failed", "no memory")
+
+    monkeypatch.setattr(runner, "run_cell", cell)
+    assert quickest_cell(Fake(None), "first", tmp_path, Options(repeats=3)).start_to_finish == told
 
 
 # --- the command

@@ -11,6 +11,7 @@ from .cells import Cell
 from .record import Record
 from .tables import Table
 
+GIVEN = ("seeds", "threads", "timeout", "repeats")
 PREPARE = "(data)"  # the cell that stores the data for all others
 
 
@@ -28,16 +29,19 @@ class Options:
         Threads of every system; None for every core.
     timeout
         Seconds that one cell may take.
+    repeats
+        Runs of each cell; the quickest is told, since whatever else runs on a machine only adds.
     """
 
     quick: bool = False
     seeds: int = 1
     threads: int | None = None
     timeout: float = 3600.0
+    repeats: int = 1
 
     def command(self, job: str) -> str:
         """Command that repeats a job with these options."""
-        given = [f"--{name} {getattr(self, name):g}" for name in ("seeds", "threads", "timeout") if self._differs(name)]
+        given = [f"--{name} {getattr(self, name):g}" for name in GIVEN if self._differs(name)]
         return " ".join(["graphlowrank bench", job, *(["--quick"] if self.quick else []), *given])
 
     def file_name(self, job: str) -> str:

@@ -87,6 +87,7 @@ def bench_command(
     seeds: Annotated[int, typer.Option(min=1, help="Runs to average errors over.")] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of every system; all cores if not given.")] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that one system may take in a job.")] = 3600,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each system; the quickest is told.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
@@ -102,7 +103,7 @@ def bench_command(
         print_jobs()
         return
     names = chosen_jobs(jobs or [], quick=quick)
-    options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout)
+    options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout, repeats=repeats)
     with failing_briefly(debug=debug):
         try:
             run_bench(names, options, output, _progress, as_json=as_json)

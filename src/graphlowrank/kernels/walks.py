@@ -143,7 +143,8 @@ def walk_to_kept(
     max_steps, seed, repeat
         Steps allowed, and what the random numbers depend on besides the walker.
     hits, resistances
-        (n_walkers,) are filled with the node hit, or TRUNCATED, and the resistance of the path.
+        (n_walkers,) are filled with the node hit, or TRUNCATED, and the resistance of the path; ``hits`` may be
+        ``nodes``.
     """
     walker, node = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     n_steps, path = np.empty(LANES, np.int64), np.empty(LANES, np.float64)

@@ -123,7 +123,6 @@ def _compiled_jacobi_pcg(
     inverse = np.ascontiguousarray(1 / diagonal, dtype=B.dtype)
     X = np.zeros_like(B, order="C") if X0 is None else np.array(X0, dtype=B.dtype, order="C")
     R = np.array(B, order="C") if X0 is None else B - spmm(A, X)
-    scale = _column_largest(inverse[:, None] * B)
     n_blocks = -(-len(B) // BLOCK)
     energy = np.empty((n_blocks, B.shape[1]), dtype=B.dtype)
     sums = np.empty((n_blocks, 2, B.shape[1]), dtype=B.dtype)
@@ -136,6 +135,8 @@ def _compiled_jacobi_pcg(
 
     zero = np.zeros(B.shape[1], dtype=B.dtype)
     rz, largest = measure(zero)
+    # Of a zero start the residual is B itself; what is not a number must stay so, or it would count as solved.
+    scale = np.where(np.isfinite(largest), largest, np.nan) if X0 is None else _column_largest(inverse[:, None] * B)
     active, beta = ~(largest <= tol * scale), zero
     n_iter = 0
     while active.any() and n_iter < max_iter:
@@ -157,7 +158,7 @@ def _relative(largest: Array, scale: Array) -> float:
 
 def _column_largest(X: Array) -> Array:
     xp = namespace(X)
-    return xp.max(xp.abs(X), axis=0)
+    return xp.maximum(xp.max(X, axis=0), -xp.min(X, axis=0))  # without a copy as large as X
 
 
 def _ratio(numerator: Array, denominator: Array, active: Array) -> Array:

@@ -38,16 +38,19 @@ def random_walk_weights(
     map_ranges(alias_tables, n_nodes, weights.indptr, weights.indices, weights.data, unit, slots)
 
     edges, edge_weights = _upper_edges(weights)
-    hits, paths = np.empty(edges.size, dtype=np.int32), np.empty(edges.size, dtype=np.float32)
-    total, n_truncated = sp.csr_array((n_keep, n_keep), dtype=weights.dtype), 0
+    ends, paths = edges.ravel(), np.empty(edges.size, dtype=np.float32)
+    total, n_truncated = None, 0
     for repeat in range(n_repeats):
-        map_ranges(walk_to_kept, edges.size, edges.ravel(), tables, slots, max_steps, seed, repeat, hits, paths)
-        # Fresh memory costs as much as the loops over it; that of the tables is free after the last round.
-        spare = slots.view(np.uint8) if repeat == n_repeats - 1 else np.empty(ENTRY_BYTES * hits.size, dtype=np.uint8)
+        # Fresh memory costs as much as the loops over it: in the last round walks end where they began, and what is
+        # behind the tables is free after it.
+        last = repeat == n_repeats - 1
+        hits = ends if last else np.empty_like(ends)
+        map_ranges(walk_to_kept, ends.size, ends, tables, slots, max_steps, seed, repeat, hits, paths)
+        spare = slots.view(np.uint8) if last else np.empty(ENTRY_BYTES * ends.size, dtype=np.uint8)
         joined, lost = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats, spare)
-        total, n_truncated = total + joined, n_truncated + lost
+        total, n_truncated = joined if total is None else total + joined, n_truncated + lost
     if n_truncated:
-        walked = int((tables[edges, 1] > 0).any(axis=1).sum())  # an edge between kept nodes needs no walk
+        walked = int((tables[_upper_edges(weights)[0], 1] > 0).any(axis=1).sum())  # none between kept nodes
         report_truncated(n_truncated, n_repeats * walked, max_steps)
     return total
 
