@@ -116,10 +116,19 @@ def test_without_compression_decoding_is_the_truncated_svd(rng):
 # --- the matrix that is held by its factors ----------------------------------------------------------------------
 
 
-@pytest.fixture
-def matrix(rng):
+@pytest.fixture(params=["plain", "in units"])
+def matrix(rng, request):
     left, right = np.linalg.qr(rng.standard_normal((9, 3)))[0], np.linalg.qr(rng.standard_normal((7, 3)))[0]
-    return LowRankMatrix(left, np.array([3.0, 2.0, 1.0]), right, rng.standard_normal(7))
+    M = LowRankMatrix(left, np.array([3.0, 2.0, 1.0]), right, rng.standard_normal(7))
+    return M if request.param == "plain" else M.measured_in(np.arange(1.0, 8.0), np.ones(7))
+
+
+def test_units_multiply_features_and_leave_the_factors(matrix, rng):
+    units, shift = rng.uniform(1, 5, 7), rng.standard_normal(7)
+    measured = matrix.measured_in(units, shift)
+    assert_allclose(measured.to_array(), matrix.to_array() * units + shift)
+    assert measured.right is matrix.right
+    assert_allclose(measured.rescaled(2.0, 1.0).to_array(), 2 * measured.to_array() + 1)
 
 
 MASK = np.array([True, False] * 4 + [True])

@@ -105,13 +105,32 @@ def test_options_reach_the_model(here, monkeypatch):
     seen = Mock(side_effect=ValueError("enough"))
     monkeypatch.setattr(command, "CompressivePCA", seen)
     run("in.csv -o out.npy")
-    assert seen.call_args.kwargs == {"n_components": None, "loss": "l1", "random_state": 0, "n_jobs": None}
+    default = {"n_components": None, "loss": "l1", "random_state": 0, "n_jobs": None, "scaling": "auto"}
+    assert seen.call_args.kwargs == default
     run("in.csv -o out.npy --rank 3 --loss huber --seed 5 --threads 2 --neighbors 4 --gamma-samples 1 "
-        "--gamma-features 0 --downsampling 3 1")  # fmt: skip
+        "--gamma-features 0 --downsampling 3 1 --scaling features")  # fmt: skip
     assert seen.call_args.kwargs == {
         "n_components": 3, "loss": "huber", "random_state": 5, "n_jobs": 2, "n_neighbors": 4, "gamma_samples": 1.0,
-        "gamma_features": 0.0, "downsampling": (3.0, 1.0),
+        "gamma_features": 0.0, "downsampling": (3.0, 1.0), "scaling": "features",
     }  # fmt: skip
+
+
+def test_a_table_in_different_units_is_told_in_those_of_each_feature(here):
+    clean = make_matrix()[0]
+    X = clean + 0.05 * np.random.default_rng(1).standard_normal(clean.shape)
+    units = np.r_[1e5, 1e4, np.full(10, 0.01)]
+    pd.DataFrame(X * units, *NAMES).to_csv("mixed.csv")
+    assert "each feature in its own unit" in done("mixed.csv --rank 2 -o out.npy -s errors.npy").stdout
+    record = json.loads(done("mixed.csv --rank 2 -o again.npy -r page.html --json").stdout)
+    M = np.load("out.npy")
+    assert (np.sqrt(np.mean((M / units - clean) ** 2, axis=0)) < 0.5 * clean.std(axis=0)).all()
+    assert_allclose(np.load("errors.npy"), X * units - M, atol=1e-9)
+    scale = CompressivePCA(2, random_state=0).fit(X * units).feature_scale_
+    away = (X * units - M) / scale
+    offset = CompressivePCA(2, random_state=0).fit(X * units).offset_
+    assert record["residual"] == pytest.approx(np.linalg.norm(away) / np.linalg.norm((X * units - offset) / scale))
+    assert "each feature in its own unit" in Path("page.html").read_text()
+    assert "--no-compression works in the units" in run("in.csv -o x.npy --no-compression --scaling features").stderr
 
 
 def test_one_seed_gives_the_same_bytes_whatever_the_threads(here):
@@ -262,7 +281,7 @@ def test_both_commands_have_the_same_options_for_the_same_things():
     shared = one.keys() & other.keys()
     assert shared >= {"key", "header", "index", "transpose", "graph", "normalize_counts", "log1p", "top_features",
                       "seed", "threads", "report", "as_json", "debug", "neighbors", "downsampling"}  # fmt: skip
-    for name in shared - {"output"}:
+    for name in shared - {"output", "scaling"}:
         assert (one[name].opts, one[name].default, one[name].help) == (
             other[name].opts, other[name].default, other[name].help
         )  # fmt: skip

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
-from graphlowrank import CompressiveClustering
+from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.metrics import clustering_error, conductance
-from graphlowrank.scaling import choose_scaling, scaling_of
+from graphlowrank.scaling import choose_scaling, recovery_scaling, scaling_of
 from graphlowrank.standardise import prepare
 
 
@@ -173,3 +173,74 @@ def test_a_graph_without_edges_is_no_crash(rng):
     X = rng.standard_normal((60, 5))
     labels = CompressiveClustering(3, sample_graph=sp.csr_array((60, 60)), random_state=0).fit_predict(X)
     assert labels.shape == (60,)
+
+
+# --- units of recovery
+
+
+@pytest.fixture
+def mixed(rng):
+    """Rank 3 in 12 features of units from 1e-3 to 1e4, and what it is without noise."""
+    clean = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 12))
+    units = 10.0 ** np.linspace(-3, 4, 12)
+    return units * (clean + 0.1 * rng.standard_normal(clean.shape)) + 5 * units, units * clean + 5 * units
+
+
+def largest_error(M, clean):
+    """Of a feature, relative to its deviation."""
+    return (np.sqrt(np.mean((M - clean) ** 2, axis=0)) / clean.std(axis=0)).max()
+
+
+def test_every_feature_of_a_table_in_different_units_is_recovered(mixed):
+    X, clean = mixed
+    model = CompressivePCA(random_state=0).fit(X)
+    assert model.feature_scale_ is not None
+    assert largest_error(model.low_rank_.to_array(), clean) < 0.12
+    assert largest_error(model.inverse_transform(model.transform(X)), clean) < 0.12
+    assert largest_error(CompressivePCA(scaling="none", random_state=0).fit(X).low_rank_.to_array(), clean) > 0.5
+    assert {choice.name: choice.value for choice in model.report_.choices}["scaling"] == "features"
+
+
+@given(seed=st.integers(0, 1000), gaps=st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_the_answer_does_not_depend_on_the_units(seed, gaps):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((80, 3)) @ rng.standard_normal((3, 8)) + 0.1 * rng.standard_normal((80, 8))
+    X[rng.random(X.shape) < 0.1 * gaps] = np.nan
+    units = 2.0 ** rng.integers(-20, 20, 8)  # powers of two: products are exact
+    here, there = (CompressivePCA(3, scaling="features", random_state=0).fit(data) for data in (X, X * units))
+    assert_array_equal(here.low_rank_.to_array() * units, there.low_rank_.to_array())
+    assert_array_equal(here.transform(X), there.transform(X * units))
+    scores = here.transform(X)
+    assert_allclose(here.inverse_transform(scores) * units, there.inverse_transform(scores))
+
+
+def test_units_are_left_alone_where_they_agree(pictures, rng):
+    X = pictures[0]
+    assert recovery_scaling(X).kind == "none"
+    X[3, 5] = 1e7  # a gross error is no unit
+    assert recovery_scaling(X).kind == "none"
+    assert recovery_scaling(X * np.r_[1e4, 1e3, np.ones(28)]).kind == "features"
+    with pytest.raises(ValueError, match="scaling must be one of 'auto', 'none', 'features'; got 'samples'"):
+        CompressivePCA(scaling="samples").fit(X)
+
+
+def test_rare_and_constant_features_have_units_too(rng):
+    X = rng.standard_normal((500, 6))
+    X[:, 1] *= rng.random(500) < 0.05
+    X[:, 2] = 7.0
+    X[:, 3] = np.nan
+    X[7, 3], X[8, 3] = 1.0, 3.0
+    found = recovery_scaling(X, "features")
+    assert_allclose(found.scale[[1, 2, 3]], [X[:, 1].std(), 1.0, 0.8 * 2 / 2.563])
+    assert_allclose(found.scale[[0, 4, 5]], 1, atol=0.15)
+
+
+def test_sparse_data_are_measured_like_dense_ones(rng):
+    X = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 10)) * 10.0 ** np.arange(-5, 5)
+    X[rng.random(X.shape) < 0.3] = 0
+    dense = CompressivePCA(3, random_state=0).fit(X)
+    sparse = CompressivePCA(3, random_state=0).fit(sp.csr_array(X))
+    assert_allclose(sparse.feature_scale_, dense.feature_scale_)
+    apart = (sparse.low_rank_.to_array() - dense.low_rank_.to_array()) / dense.feature_scale_
+    assert np.abs(apart).max() < 1e-6

@@ -11,9 +11,10 @@ from scipy.linalg import eigh
 
 from ._backend import Array
 from ._threads import single_threaded_libraries
+from .decoders import LowRankMatrix
 from .graphs import knn_graph
 from .sampling import draw
-from .shifted_sparse import Data, ShiftedSparse
+from .shifted_sparse import Data, ShiftedSparse, dense_rows
 from .standardise import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
@@ -21,6 +22,7 @@ LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect
 ROUNDING = 1e-4  # of eigenvalues: what differs by less is the same
+OUTER_TENTHS = 2.563  # deviations between the lowest and the highest tenth of the normal distribution
 OTHER_UNITS = 0.02  # deviation of the middle feature over the largest; a feature that tells clusters apart has 0.1
 
 
@@ -58,6 +60,12 @@ class Scaling:
             return X.standardised(0, (self.shift, self.scale))
         return (X - self.shift.astype(X.dtype)) / self.scale.astype(X.dtype)
 
+    def undo(self, M: LowRankMatrix) -> LowRankMatrix:
+        """Return a matrix of scaled features in their own units; for "none" and "features"."""
+        if self.scale is None or self.shift is None:
+            return M
+        return M.measured_in(self.scale, self.shift)
+
 
 def scaling_of(X: Data, kind: ScalingName, reason: str, tried: Mapping[str, float] | None = None) -> Scaling:
     """Learn the shift and scale of the training data."""
@@ -88,7 +96,7 @@ def choose_scaling(X: Data, n_groups: int, n_neighbors: int, rng: np.random.Rand
     """
     n_features = X.shape[1]
     part = X if len(X) <= LOOKED_AT else X[draw(len(X), LOOKED_AT, random_state=rng)]
-    if _units_differ(part):
+    if _drowned(mean_and_deviation(part, axis=0)[1].ravel()):
         return scaling_of(X, "features", f"fewer than {DOMINANT:g} of {n_features} features hold the variance")
     kinds: tuple[ScalingName, ...] = ("none", "features", "samples")
     kinds = kinds if n_features >= FEW_FEATURES else kinds[:2]
@@ -102,9 +110,51 @@ def choose_scaling(X: Data, n_groups: int, n_neighbors: int, rng: np.random.Rand
     return scaling_of(X, best, f"least relaxed cut of the neighbour graph, {tried[best]:.3f} ({others})", tried)
 
 
-def _units_differ(X: Data) -> bool:
-    """Whether a feature or two drown all others."""
-    variance = mean_and_deviation(X, axis=0)[1].ravel() ** 2
+def recovery_scaling(X: Data, kind: ScalingName | Literal["auto"] = "auto") -> Scaling:
+    """Units of the features for recovery: their own where a feature or two would drown all others, else those given.
+
+    Unlike deviations, the middle and the spread that features are measured by hardly see gross errors; and a feature
+    that has a few huge entries has no other unit than the rest.
+
+    Parameters
+    ----------
+    X
+        (n_samples, n_features).
+    kind
+        "auto", "none" or "features".
+    """
+    if kind == "none":
+        return Scaling("none", None, None, "as asked")
+    n_features = X.shape[1]
+    part = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int))]
+    if kind == "auto" and not _drowned(mean_and_deviation(part, axis=0)[1].ravel()):
+        return Scaling("none", None, None, "no feature drowns the others")
+    middle, spread = _middle_and_spread(X, dense_rows(part))
+    if kind == "auto" and not _drowned(spread):
+        return Scaling("none", None, None, "no feature drowns the others, but for a few entries")
+    why = "as asked" if kind == "features" else f"fewer than {DOMINANT:g} of {n_features} features hold the variance"
+    return Scaling("features", middle, np.where(spread > 0, spread, 1), why)
+
+
+def _middle_and_spread(X: Data, part: Array) -> tuple[Array, Array]:
+    """Median of each feature and distance of its outer tenths in deviations, by ``part`` of the rows.
+
+    Of features that are constant but for a tenth, or not observed there, mean and deviation of all rows.
+    """
+    known = ~np.isnan(part).all(axis=0)
+    middle, spread = np.zeros((2, part.shape[1]))
+    low, middle[known], high = np.nanquantile(part[:, known], (0.1, 0.5, 0.9), axis=0)
+    spread[known] = (high - low) / OUTER_TENTHS
+    flat = ~(spread > 10 * np.finfo(part.dtype).eps * np.abs(middle))
+    if flat.any():
+        mean, deviation = (along.ravel() for along in mean_and_deviation(X, axis=0))
+        middle[~known], spread[flat] = mean[~known], deviation[flat]
+    return middle, spread
+
+
+def _drowned(deviations: Array) -> bool:
+    """Whether a feature or two have all the variance, while most others hardly count."""
+    variance = deviations**2
     in_effect = variance.sum() ** 2 / max(np.sum(variance**2), np.finfo(np.float64).tiny)
     return bool(in_effect < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
 

@@ -16,6 +16,7 @@ from .options import (
     AsJson,
     Debug,
     Downsampling,
+    FeaturesScaled,
     GammaFeatures,
     GammaSamples,
     GraphKey,
@@ -148,6 +149,10 @@ def recover_command(
     no_compression: Annotated[
         bool, typer.Option("--no-compression", help="Solve on the whole matrix; no rank.", rich_help_panel=MODEL)
     ] = False,
+    scaling: Annotated[
+        FeaturesScaled,
+        typer.Option(help="Measure features in units of their own; auto: if they differ.", rich_help_panel=MODEL),
+    ] = FeaturesScaled.AUTO,
     loss: Annotated[
         Loss, typer.Option(help="l1 ignores gross errors, l2 suits dense noise.", rich_help_panel=MODEL)
     ] = Loss.L1,
@@ -180,6 +185,10 @@ def recover_command(
         raise typer.BadParameter(
             "--no-compression works on the whole matrix: give one or the other, not both", param_hint="--downsampling"
         )
+    if no_compression and scaling is FeaturesScaled.FEATURES:
+        raise typer.BadParameter("--no-compression works in the units of the data", param_hint="--scaling")
+    if not no_compression:
+        given["scaling"] = scaling.value
     with failing_briefly(debug=debug, remedy=recover_remedy):
         from .preparing import Input, Preparation
         from .recover import Request, run_recover

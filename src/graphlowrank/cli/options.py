@@ -36,6 +36,14 @@ class Bits(StrEnum):
     SIXTEEN = "16"
 
 
+class FeaturesScaled(StrEnum):
+    """Whether features are measured in units of their own while a matrix is recovered."""
+
+    AUTO = "auto"
+    NONE = "none"
+    FEATURES = "features"
+
+
 class ScaledBy(StrEnum):
     """What is brought to zero mean and unit deviation before clusters are looked for."""
 

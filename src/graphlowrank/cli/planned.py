@@ -31,7 +31,7 @@ def run_plan(
     n_samples, n_features = values.shape
     if n_samples < FEWEST:
         raise ValueError(f"{source.path} has {n_samples} samples; that takes no time worth planning.")
-    rows = _some_rows(values)
+    rows = some_rows(values)
     if top_features is not None and top_features < n_features:
         rows = rows[:, most_variable([rows], top_features)]
     say(f"trying {len(rows)} samples x {rows.shape[1]} features")
@@ -42,7 +42,7 @@ def run_plan(
         )  # fmt: skip
 
 
-def _some_rows(values: Any) -> Array:
+def some_rows(values: Any) -> Array:
     """Rows at even distances, dense, what is missing or infinite as the middle of its feature."""
     part = values[np.unique(np.linspace(0, values.shape[0] - 1, min(values.shape[0], PILOTS[1])).astype(int))]
     part = dense(part).astype(float_type(part.dtype))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import limit_threads
@@ -82,6 +83,12 @@ class Residual:
         """Return the entries that slices name, dense."""
         return dense(self.X[index]) - np.asarray(self.low_rank[index], dtype=self.X.dtype)
 
+    def measured_in(self, units: Array) -> Residual:
+        """Return that of features over (n_features,) units, with a copy of the data."""
+        over = (1 / units).astype(self.X.dtype)
+        X = self.X * over if isinstance(self.X, np.ndarray) else sp.csr_array(self.X @ sp.diags_array(over))
+        return Residual(X, self.low_rank.measured_in(1 / units, np.zeros(len(units))))
+
 
 @dataclass(frozen=True, eq=False)
 class Left:
@@ -129,11 +136,12 @@ def _write(
     names = (data.sample_names, data.feature_names)
     write_matrix(places[request.output], model.low_rank_, *names)
     residual = Residual(data.X, model.low_rank_)
-    left = left_over(residual, model.offset_)
     if request.sparse is not None:
         write_matrix(places[request.sparse], residual, *names)
+    told = residual if model.feature_scale_ is None else residual.measured_in(model.feature_scale_)
+    left = left_over(told, model.offset_ if model.feature_scale_ is None else told.low_rank.offset)
     if request.report is not None:
-        page = _page(request, model, data, table, residual, left, warnings)
+        page = _page(request, model, data, table, told, left, warnings)
         places[request.report].write_text(page.to_html(), encoding="utf-8")
     return left
 
@@ -175,17 +183,18 @@ def _record(request: Request, model: Any, data: Prepared, left: Left, warnings: 
 def _summary(request: Request, model: Any, data: Prepared, left: Left) -> list[str]:
     # The whole-matrix model is smooth, not cut: its rank counts the directions that stand out.
     rank = f"rank {model.n_components_}" if request.compressed else f"rank about {model.n_components_}"
+    units = "" if model.feature_scale_ is None else ", each feature in its own unit"
     return [
         f"{data.X.shape[0]} samples x {data.X.shape[1]} features of {request.table.path.name}.",
         *(f"Prepared: {step}." for step in data.steps),
-        f"Recovered a matrix of {rank}; the residual is {left.share:.3f} of the data, centred.",
+        f"Recovered a matrix of {rank}; the residual is {left.share:.3f} of the data, centred{units}.",
     ]
 
 
 def _page(
     request: Request, model: Any, data: Prepared, table: Table, residual: Residual, left: Left, warnings: list[str]
 ) -> FitPage:
-    _, of_input, _ = centred_svd(data.X, max(N_VALUES, 2 * model.n_components_))
+    _, of_input, _ = centred_svd(residual.X, max(N_VALUES, 2 * model.n_components_))
     recovery, n_filled = _recovered(data, table, residual, left)
     filled = ["In the samples below, values that are missing are shown as recovered."] if n_filled else []
     return FitPage(
@@ -224,11 +233,11 @@ def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> 
         counts += np.histogram(known, bins=N_BINS, range=(-high, high))[0]
         n_entries += known.size
     picture = table.picture if table.picture and data.X.shape[1] == table.picture[0] * table.picture[1] else None
-    given, recovered = dense(data.X[shown]), np.asarray(residual.low_rank[shown])
+    given, recovered = dense(residual.X[shown]), np.asarray(residual.low_rank[shown])
     missing = np.isnan(given)
     given = np.where(missing, recovered, given)
     if picture is None:
-        given, recovered = in_deviations(data.X, given, recovered)
+        given, recovered = in_deviations(residual.X, given, recovered)
     found = Recovered(names, given, recovered, picture, counts, -high, high, n_entries - int(counts.sum()))
     return found, int(np.count_nonzero(missing))
 

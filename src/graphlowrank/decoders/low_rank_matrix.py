@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ SCALAR = (int, np.integer)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRankMatrix:
-    """``left diag(singular_values) right^T + 1 offset^T``, decoded only where it is asked for.
+    """``left diag(singular_values) right^T diag(units) + 1 offset^T``, decoded only where it is asked for.
 
     Supports numpy indexing (``M[3]``, ``M[:100, [5, 7]]``, ``M[rows, columns]``, ``M[np.ix_(rows, columns)]``),
     products ``M @ B`` and ``A @ M``, and conversion by :meth:`to_array` or ``np.asarray``.
@@ -29,6 +29,8 @@ class LowRankMatrix:
         (n_features, k) orthonormal feature factors.
     offset
         (n_features,) centre that was taken off before the factorisation.
+    units
+        (n_features,) that the features were measured in; None for 1.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class LowRankMatrix:
     singular_values: Array
     right: Array
     offset: Array
+    units: Array | None = None
 
     # numpy must hand `array @ M` to us instead of asking for the decoded matrix.
     __array_priority__ = 1000
@@ -77,16 +80,24 @@ class LowRankMatrix:
     def rescaled(self, scale: float, shift: Array | float) -> LowRankMatrix:
         """``scale * M + shift`` for a positive number and a number or (n_features,) vector."""
         one = self.dtype.type
-        return LowRankMatrix(
-            self.left,
-            self.singular_values * one(scale),
-            self.right,
-            self.offset * one(scale) + np.asarray(shift, dtype=self.dtype),
+        offset = self.offset * one(scale) + np.asarray(shift, dtype=self.dtype)
+        return replace(self, singular_values=self.singular_values * one(scale), offset=offset)
+
+    def measured_in(self, units: Array, shift: Array) -> LowRankMatrix:
+        """``M diag(units) + shift`` for (n_features,) vectors: the factors stay those of ``M``."""
+        units, shift = units.astype(self.dtype), shift.astype(self.dtype)
+        return replace(
+            self, offset=self.offset * units + shift, units=units if self.units is None else self.units * units
         )
+
+    @property
+    def _directions(self) -> Array:
+        """``diag(units) right``."""
+        return self.right if self.units is None else self.right * self.units[:, None]
 
     def to_array(self) -> Array:
         """Decode every entry into an (n_samples, n_features) array."""
-        return self.scores @ self.right.T + self.offset
+        return self.scores @ self._directions.T + self.offset
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001
         """Decode for ``np.asarray``."""
@@ -99,7 +110,7 @@ class LowRankMatrix:
         """Decode the entries that numpy's indexing rules name."""
         rows, columns = _two_indices(index)
         left = self.left[rows] * self.singular_values
-        right, offset = self.right[columns], self.offset[columns]
+        right, offset = self._directions[columns], self.offset[columns]
         if _is_list(rows) and _is_list(columns):
             if np.ndim(rows) == 2:  # np.ix_
                 return left[:, 0] @ right[0].T + offset
@@ -118,12 +129,12 @@ class LowRankMatrix:
         """``M @ other`` without decoding M."""
         if np.ndim(other) not in (1, 2):
             raise ValueError(f"M @ B takes a vector or a matrix, got {np.ndim(other)} dimensions.")
-        return self.scores @ (self.right.T @ other) + self.offset @ other
+        return self.scores @ (self._directions.T @ other) + self.offset @ other
 
     def __rmatmul__(self, other: Array) -> Array:
         """``other @ M`` without decoding M."""
         other = np.asarray(other)
-        return (other @ self.scores) @ self.right.T + other.sum(axis=-1, keepdims=True) * self.offset
+        return (other @ self.scores) @ self._directions.T + other.sum(axis=-1, keepdims=True) * self.offset
 
     def __repr__(self) -> str:
         return f"LowRankMatrix(shape={self.shape}, rank={self.rank})"

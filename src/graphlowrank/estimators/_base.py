@@ -168,6 +168,7 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
 
     components_: Array
     offset_: Any
+    feature_scale_: Array | None = None  # units of the features, where the model has its own
 
     @property
     def _n_features_out(self) -> int:
@@ -181,7 +182,10 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
             raise ValueError(
                 f"X has {X.shape[1]} scores per sample, but the model has {len(self.components_)} components."
             )
-        return X @ self.components_.astype(X.dtype) + self.offset_.astype(X.dtype)
+        samples = X @ self.components_.astype(X.dtype)
+        if self.feature_scale_ is not None:
+            samples *= self.feature_scale_.astype(X.dtype)
+        return samples + self.offset_.astype(X.dtype)
 
     def _check_n_components(self, n_components: int | None, *, at_most: int, what: str) -> int:
         """Return how many components to find where the model cannot tell by itself."""
@@ -243,10 +247,11 @@ class LowRankTransformer(ComponentTransformer):
             )
 
     def _scores_of(self, X: Array) -> Array:
+        centred = X - self.offset_.astype(X.dtype)
+        if self.feature_scale_ is not None:
+            centred /= self.feature_scale_.astype(X.dtype)
         delta = self.huber_delta * self.scale_
-        return robust_scores(
-            X - self.offset_.astype(X.dtype), self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta
-        )
+        return robust_scores(centred, self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta)
 
     gamma_samples: Any
     gamma_features: Any

@@ -11,11 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._backend import Array
 from .._progress import Progress
+from ..choices import Choice
 from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
 from ..pipeline import Compressed, choose_weights, recover, reduce, solve
+from ..scaling import recovery_scaling
 from ..two_graphs import graphs_between
 from ._base import LowRankTransformer, check_count
+
+SCALINGS = ("auto", "none", "features")
 
 
 class CompressivePCA(LowRankTransformer):
@@ -33,6 +37,10 @@ class CompressivePCA(LowRankTransformer):
     downsampling
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least a
         thousand and as many as the paper's isometry asks for at this rank; it leaves up to 500 features alone.
+    scaling
+        "features" takes the median off each feature and measures it in its own spread while it is worked on, "none"
+        leaves the data as they are, and "auto" is "features" for tables in different units, where a feature or two
+        would drown all others. The answer is in the units of the data.
     gamma_samples, gamma_features
         How strongly neighbouring samples and features are made alike. Free of the data's units: the data are
         measured in their mean absolute deviation and each Laplacian is divided by its mean diagonal. "auto" hides
@@ -85,15 +93,15 @@ class CompressivePCA(LowRankTransformer):
     Attributes
     ----------
     components_ : (n_components_, n_features)
-        Orthonormal directions.
+        Orthonormal directions, of features measured in ``feature_scale_``.
     singular_values_ : (n_components_,)
-        Of the recovered matrix around ``offset_``.
+        Of the recovered matrix around ``offset_``, in the same units.
     low_rank_ : LowRankMatrix
         The recovered matrix: factors, shape, slicing that decodes only what is asked, ``@``, ``to_array()``.
     draws_
         The same for every draw, the first included.
-    offset_, scale_
-        Centre of each feature and unit of the data.
+    offset_, scale_, feature_scale_
+        Centre of each feature, unit of the data, and unit of each feature (None unless features were scaled).
     n_components_, gamma_samples_, gamma_features_, n_iter_, converged_, decoder_n_iter_, decoder_converged_
         What was chosen and done.
     report_ : FitReport
@@ -120,6 +128,7 @@ class CompressivePCA(LowRankTransformer):
         n_components: int | None = None,
         *,
         downsampling: Any = "auto",
+        scaling: str = "auto",
         gamma_samples: Any = "auto",
         gamma_features: Any = "auto",
         loss: str = "l1",
@@ -143,6 +152,7 @@ class CompressivePCA(LowRankTransformer):
     ) -> None:
         self.n_components = n_components
         self.downsampling = downsampling
+        self.scaling = scaling
         self.gamma_samples = gamma_samples
         self.gamma_features = gamma_features
         self.loss = loss
@@ -185,6 +195,8 @@ class CompressivePCA(LowRankTransformer):
         mask
             (n_samples, n_features) booleans, True where an entry is observed; the others are as good as NaN.
         """
+        if not isinstance(self.scaling, str) or self.scaling not in SCALINGS:
+            raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {self.scaling!r}.")
         settings = self._settings()
         X = self._check_training_data(X, settings, mask)
         weights = self._check_weights(settings, X, sample_weight, feature_weight)
@@ -195,27 +207,29 @@ class CompressivePCA(LowRankTransformer):
         settings.check_decodable(*X.shape, features=True)
 
         check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
+        scaling = recovery_scaling(X, self.scaling)  # type: ignore[arg-type]
 
         def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
-            graphs = graphs_between(X, settings, rng, progress)
+            scaled = scaling.apply(X)
+            graphs = graphs_between(scaled, settings, rng, progress)
             options: dict[str, Any] = {"laplacian": kind, "rank": self.n_components, "rng": rng, "progress": progress}
-            problem = reduce(X, graphs, settings, weights=weights, **options)
+            problem = reduce(scaled, graphs, settings, weights=weights, **options)
             choice = choose_weights(problem, settings, self.n_components, rng, progress)
             gammas = settings.gammas(kind) if choice is None else (choice.gamma_samples, choice.gamma_features)
             small = solve(problem, settings, gammas, progress, short_steps=True)
             rank = self.n_components if choice is None else choice.rank
-            found = [recover(X, small, settings, n_components=rank, progress=progress)]
+            found = [recover(scaled, small, settings, n_components=rank, progress=progress)]
             for _ in range(1, self.n_draws):  # the same graphs, gammas and rank; other samples and features
-                again = reduce(X, graphs, settings, weights=weights, **options)
+                again = reduce(scaled, graphs, settings, weights=weights, **options)
                 other = solve(again, settings, gammas, progress, short_steps=True)
-                found.append(recover(X, other, settings, n_components=found[0].low_rank.rank, progress=progress))
+                found.append(recover(scaled, other, settings, n_components=found[0].low_rank.rank, progress=progress))
             return choice, small, found
 
         (choice, small, (decoded, *others)), progress = self._run(settings, work)
-        self.draws_ = (decoded.low_rank, *(other.low_rank for other in others))
+        self.draws_ = tuple(scaling.undo(one.low_rank) for one in (decoded, *others))
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
-        low_rank = decoded.low_rank
+        low_rank = self.draws_[0]
         self.low_rank_ = low_rank
         self.decoder_n_iter_ = decoded.n_iter
         self.decoder_converged_ = decoded.converged
@@ -223,7 +237,8 @@ class CompressivePCA(LowRankTransformer):
         self.singular_values_ = low_rank.singular_values
         self.n_components_ = low_rank.rank
         self.offset_ = low_rank.offset
-        self._say(X, self._choices(X, settings, choice))
+        self.feature_scale_ = low_rank.units
+        self._say(X, [*self._choices(X, settings, choice), Choice("scaling", scaling.kind, scaling.reason)])
         return self
 
     def error_bars(self, rows: Any = slice(None)) -> Array:
