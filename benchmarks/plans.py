@@ -22,7 +22,7 @@ from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA, planning
 from graphlowrank.bench.growth import clouds
-from graphlowrank.bench.memory import peak_memory
+from graphlowrank.bench.memory import forget_peak, peak_memory
 from graphlowrank.cli.planned import some_rows
 from graphlowrank.datasets import load_pbmc
 from graphlowrank.experiments.data import DATA
@@ -56,6 +56,7 @@ def answer(name: str, task: str, what: str) -> dict[str, object]:
     X = load()
     if what == "fit":
         MODELS[task](k, random_state=1).fit(X[:: max(len(X) // 1500, 1)])
+        forget_peak()
         model = MODELS[task](k, random_state=0).fit(X)
         return {"stages": model.stage_seconds_, "gigabytes": (peak_memory() or 0) / 1e9}
     rows = some_rows(X) if what == "rows" else None

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA, planning
@@ -25,7 +26,13 @@ def clockwork(monkeypatch):
             fits.append((X.shape, self.options["downsampling"]))
             kept = X.shape[0] / self.options["downsampling"][0]
             self.stage_seconds_ = {name: rate * X.shape[0] / 1000 for name, rate in LINEAR.items()}
-            self.stage_seconds_ |= {"scaling": 0.1, "frpcag": 0.5 * kept / 1000, "partitions": 0.3 * kept / 1000}
+            if np.isnan(X).any():
+                self.stage_seconds_["filling"] = 0.11 * X.shape[0] / 1000
+            self.stage_seconds_ |= {
+                "number of clusters": 0.1,
+                "frpcag": 0.5 * kept / 1000,
+                "partitions": 0.3 * kept / 1000,
+            }
             return self
 
     monkeypatch.setattr(planning, "CompressiveClustering", Clock)
@@ -36,13 +43,49 @@ def clockwork(monkeypatch):
 
 def test_stages_are_carried_on_by_their_growth(clockwork):
     found = {stage.name: stage.seconds for stage in plan(100_000, 50).stages}
-    assert found["scaling"] == pytest.approx(0.1)  # looks at a thousand samples
+    assert found["number of clusters"] == pytest.approx(0.1)  # looks at a thousand samples
+    assert found["scaling"] == pytest.approx(0.1 * 100)
     assert found["sample graph"] == 7.0  # approximate: measured by itself
     assert found["reduction"] == pytest.approx(0.2 * 100)
     assert found["frpcag"] == pytest.approx(0.5 * 10)  # ten thousand are kept
     exact = {stage.name: stage.seconds for stage in plan(20_000, 20).stages}
     assert exact["sample graph"] == pytest.approx(6.0 * (20 / 6) ** 2)
     assert max(shape[0] for shape, _ in clockwork) <= 6000
+
+
+def test_filling_is_learnt_from_some_samples_and_applied_to_all(clockwork):
+    rows = np.ones((6000, 50))
+    rows[::2, 3] = rows[7] = np.nan
+    rows[:, 9] = np.nan  # nothing is known of this feature, nor of a row, here
+    found = {stage.name: stage.seconds for stage in plan(108_000, 50, data=rows).stages}
+    assert found["filling"] == pytest.approx(0.11 * 8 + 0.66 / 10 * 108 / 6)
+    assert "filling" not in {stage.name for stage in plan(108_000, 50).stages}
+
+
+def test_loading_is_told_apart(clockwork, monkeypatch):
+    assert plan(2000, 50).loading_seconds == 0.0
+    assert "loads compiled code" not in repr(plan(2000, 50))
+    fit, times = planning._Pilot.fit, []
+
+    def first_is_slow(self, *given):
+        times.append(1)
+        return {**fit(self, *given), "reduction": 3.0 if len(times) == 1 else 0.4}
+
+    monkeypatch.setattr(planning._Pilot, "fit", first_is_slow)
+    found = plan(2000, 50)
+    assert found.loading_seconds == pytest.approx(2.6)
+    assert "takes 2.6 s more" in repr(found)
+    assert found.as_dict()["loading_seconds"] == found.loading_seconds
+
+
+def test_made_up_rows_are_counts_in_clusters():
+    pilot = planning._Pilot("cluster", 3, 1000, 400, (1000, 400), {}, 4, 0, None)
+    X = pilot.rows(300)
+    assert X.shape == (300, 400)
+    assert X.dtype == np.float32
+    assert (X >= 0).all()
+    assert 0.3 < (X == 0).mean() < 0.9
+    assert_array_equal(X, pilot.rows(300))
 
 
 def test_more_samples_take_longer_and_more_memory(clockwork):
@@ -92,4 +135,4 @@ def test_rows_of_few_data_are_repeated():
     rows = pilot.rows(100)
     assert rows.shape == (100, 4)
     assert rows.dtype == np.float32
-    assert Plan("cluster", 1, 1, (1, 1), (Stage("a", 1.0, 2.0),), 1.0, ()).gigabytes == 2.0
+    assert Plan("cluster", 1, 1, (1, 1), (Stage("a", 1.0, 2.0),), 0.0, 1.0, ()).gigabytes == 2.0
