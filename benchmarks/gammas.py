@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.datasets import load_digits
 
+from graphlowrank._progress import Progress
 from graphlowrank._threads import limit_threads
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
 from graphlowrank.decoders import Side
@@ -36,7 +37,7 @@ from graphlowrank.metrics import recovery_error
 from graphlowrank.models import solve_frpcag
 from graphlowrank.settings import AUTO_GAMMAS, Settings
 from graphlowrank.standardise import Block, sampled_block
-from graphlowrank.two_graphs import feature_side, sample_side
+from graphlowrank.two_graphs import compared, graphs_between
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
 OUTLIER_SIZE = 10.0  # deviations of the clean matrix
@@ -107,8 +108,8 @@ def make_case(name, shape, noise, rate, seed):
     X = gaussian_noise(X_true, noise[0], random_state=rng)
     hit = rng.random_sample(X.shape) < noise[1]
     X = np.where(hit, OUTLIER_SIZE * X_true.std() * rng.standard_normal(X.shape), X)
-    settings = Settings(downsampling=rate)
-    graphs = sample_side(X, settings, rng), feature_side(X, settings, rng)
+    settings = Settings(downsampling=rate, robust_graphs="auto")
+    graphs = graphs_between(compared(X, settings, rng, Progress()).points, settings, rng, Progress())
     sides = [
         graph.drawn(None, size, settings, rank, rng, "indices")
         for graph, size in zip(graphs, settings.kept(*X.shape), strict=True)

@@ -271,7 +271,8 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
         "downsampling": (3.0, 1.0), "gamma_samples": 0.123, "gamma_features": 0.456, "loss": "huber",
         "huber_delta": 0.9,
         "n_neighbors": 4, "sample_graph": Graph(knn_graph(np.arange(30.0)[:, None], 3).weights), "feature_graph": None,
-        "neighbors": "exact", "laplacian": "normalized", "sampling": (np.arange(0, 30, 2), None), "reduction": "exact",
+        "neighbors": "exact", "robust_graphs": True,
+        "laplacian": "normalized", "sampling": (np.arange(0, 30, 2), None), "reduction": "exact",
         "solver": "rpcag", "decoder": "approximate",
         "decoder_options": {"gamma_samples": 0.5}, "tol": 0.017, "max_iter": 77, "n_jobs": 1,
     }  # fmt: skip
@@ -287,10 +288,7 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
         raise ReachedError(settings, kwargs["laplacian"])
 
     home = inspect.getmodule(Estimator)
-    if Estimator is not FastRobustPCAOnGraphs:
-        monkeypatch.setattr(home, "reduce", lambda X, graphs, settings, **kwargs: spy(X, settings, **kwargs))
-    else:
-        monkeypatch.setattr(home, "compress", spy)
+    monkeypatch.setattr(home, "reduce", lambda X, graphs, settings, **kwargs: spy(X, settings, **kwargs))
     with pytest.raises(ReachedError) as caught:
         Estimator(**given).fit(np.random.default_rng(0).standard_normal((30, 5)))
     settings, laplacian = caught.value.args
@@ -455,6 +453,7 @@ def test_progress_is_silent_unless_asked(capfd):
 def test_stages_are_timed():
     model = CompressivePCA().fit(load_digits().data[:100])
     assert list(model.stage_seconds_) == [
+        "gross errors",
         "sample graph",
         "feature graph",
         "sampling",

@@ -3,7 +3,8 @@
     X -> graphs -> sampling -> reduction -> small problem -> decoders -> low-rank X or labels
 
 Samples are rows and features are columns of X, which may be sparse or have missing entries. Nothing here writes to the
-caller's X, and only the sampled block of it is copied; graphs of data with gaps are those of a filled copy.
+caller's X, and only the sampled block of it is copied; graphs of data with gaps or gross errors are those of a copy
+without.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .shifted_sparse import Data
 from .small_problem import UNWEIGHTED, SmallProblem, Weights
 from .solution import Solution
 from .standardise import StandardisedData, sampled_block
-from .two_graphs import SideGraph, graphs_between
+from .two_graphs import SideGraph, compared, graphs_between
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ def compress(
     short_steps: bool = False,
 ) -> Compressed:
     """Everything up to the decoders."""
-    graphs = graphs_between(X, settings, rng, progress)
+    graphs = graphs_between(compared(X, settings, rng, progress).points, settings, rng, progress)
     problem = reduce(
         X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
     )  # fmt: skip

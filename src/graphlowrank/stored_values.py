@@ -19,11 +19,12 @@ from .cluster_count import ClusterCount
 from .decoders import LowRankMatrix
 from .graphs import Graph
 from .graphs.filling import Filling
+from .graphs.gross_errors import Sieve
 from .scaling import Scaling
 from .shifted_sparse import ShiftedSparse
 
 # Dataclasses that models hold. They are known by name in files: add to this, do not rename.
-RECORDS: tuple[type, ...] = (Choice, ClusterCount, Filling, Graph, LowRankMatrix, Scaling, ShiftedSparse)
+RECORDS: tuple[type, ...] = (Choice, ClusterCount, Filling, Graph, LowRankMatrix, Scaling, ShiftedSparse, Sieve)
 SPARSE: tuple[type, ...] = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
 NUMBERS = tuple(
     np.dtype(name)

@@ -9,16 +9,61 @@ import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
+from .choices import Choice
 from .decoders import Side
 from .gaps import has_gaps
 from .graphs import Graph, as_graph, knn_graph
-from .graphs.filling import fill_gaps
+from .graphs.filling import Filling, learn_filling
+from .graphs.gross_errors import Sieve, Verdict, judge, learn_sieve
 from .reduction import reduce_graph
 from .sampling import choose, draw
 from .settings import Settings, SideName
-from .shifted_sparse import Data
+from .shifted_sparse import Data, ShiftedSparse, dense_rows
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Samples as they are compared.
+
+    Attributes
+    ----------
+    points
+        Without gaps, and without gross errors where that makes better neighbours; the data themselves if they have
+        neither, or no graph is built from them.
+    model
+        What new samples go through; None for nothing.
+    choice
+        Whether gross errors were put aside, and why.
+    """
+
+    points: Data
+    model: Filling | Sieve | None
+    choice: Choice
+
+
+def compared(
+    X: Data, settings: Settings, rng: np.random.RandomState, progress: Progress, *, unscaled: Data | None = None
+) -> Compared:
+    """Fill gaps, and put gross errors aside where asked to, or where that helps.
+
+    Of samples that were scaled one by one, ``unscaled`` tells whether it does: entries that were alike differ by their
+    sample's unit after scaling, and whoever has the same unit predicts them.
+    """
+    if isinstance(X, ShiftedSparse) or not settings.compares():
+        why = "data are sparse" if settings.compares() else "no graph is built from the data"
+        return Compared(X, None, Choice("robust_graphs", value=False, reason=why))
+    verdict = Verdict(present=settings.robust_graphs is True, reason="as asked")
+    if settings.robust_graphs == "auto":
+        with progress.stage("gross errors"):
+            verdict = judge(X if unscaled is None else dense_rows(unscaled), settings.n_neighbors)
+    choice = Choice("robust_graphs", verdict.present, verdict.reason)
+    if not verdict.present and not has_gaps(X):
+        return Compared(X, None, choice)
+    with progress.stage("filling"):
+        model = learn_sieve(X, rng) if verdict.present else learn_filling(X, rng)
+        return Compared(model.apply(X), model, choice)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +100,7 @@ class SideGraph:
 def graphs_between(
     X: Data, settings: Settings, rng: np.random.RandomState, progress: Progress
 ) -> tuple[SideGraph, SideGraph]:
-    """Graph of the samples and graph of the features; those of data with gaps are of a filled copy."""
-    if has_gaps(X) and settings.compares():
-        with progress.stage("filling"):
-            X = fill_gaps(X, rng)
+    """Graph of the samples and graph of the features, from what :func:`compared` makes of them."""
     with progress.stage("sample graph"):
         samples = sample_side(X, settings, rng)
     with progress.stage("feature graph"):

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from .._backend import Array
 
 N_INIT = 10
-ALGORITHM_3: dict[str, Any] = {"partition": "k-means", "scaling": "none", "n_neighbors": 10, "tol": 1e-3}
+ALGORITHM_3: dict[str, Any] = {
+    "partition": "k-means", "scaling": "none", "robust_graphs": False, "n_neighbors": 10, "tol": 1e-3,
+}  # fmt: skip
 PCA_COMPONENTS = 50
 CPCA, CPCA_COLD, FRPCAG = "cpca", "cpca, first run ever", "frpcag + k-means"
 DEFAULT = "default call"

@@ -22,6 +22,7 @@ from ..gaps import has_gaps
 from ..graphs import as_graph
 from ..graphs.build import gaussian_weights
 from ..graphs.filling import Filling, learn_filling
+from ..graphs.gross_errors import Sieve
 from ..graphs.neighbours import nearest_to
 from ..metrics import conductance
 from ..partition import consensus
@@ -30,7 +31,7 @@ from ..scaling import Scaling, choose_scaling, scaling_of
 from ..settings import Settings
 from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows
 from ..small_problem import SmallProblem, Weights
-from ..two_graphs import graphs_between
+from ..two_graphs import Compared, compared, graphs_between
 from ._base import GraphEstimator, check_count, check_number
 
 MOST_NEIGHBORS, FEWEST_NEIGHBORS = 10, 3
@@ -44,12 +45,11 @@ OPTIONS = {
 
 @dataclass(frozen=True, eq=False)
 class _Prepared:
-    """Samples as they are clustered: scaled; for distances also without gaps; and how many clusters there are."""
+    """Samples as they are clustered, as they are compared, and how many clusters there are."""
 
     scaling: Scaling
-    filling: Filling | None
     scaled: Data
-    points: Data
+    comparison: Compared
     count: ClusterCount
 
 
@@ -92,7 +92,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         "combinatorial", "normalized", or "auto": normalized, which gives dense and sparse regions equal say.
     tol
         Change of the low-rank matrix to stop at, as in :class:`CompressivePCA`. Errors at 3e-2 and 1e-3 are the same.
-    downsampling, loss, huber_delta, sample_graph, feature_graph, neighbors
+    downsampling, loss, huber_delta, sample_graph, feature_graph, neighbors, robust_graphs
         As in :class:`CompressivePCA`.
     sampling, reduction, max_iter, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.
@@ -136,7 +136,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     _scaling: Scaling
     _count: ClusterCount
     _fit_X: Data  # noqa: N815
-    _filling: Filling | None
+    _filling: Filling | Sieve | None
 
     def __init__(
         self,
@@ -156,6 +156,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
         neighbors: str = "auto",
+        robust_graphs: Any = "auto",
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
@@ -180,6 +181,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.sample_graph = sample_graph
         self.feature_graph = feature_graph
         self.neighbors = neighbors
+        self.robust_graphs = robust_graphs
         self.laplacian = laplacian
         self.sampling = sampling
         self.reduction = reduction
@@ -208,7 +210,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
 
         def work(rng: RandomState, progress: Progress) -> tuple[_Prepared, list[Clusters], SmallProblem]:
             prepared = self._prepare(X, settings, rng, progress)
-            graphs = graphs_between(prepared.points, settings, rng, progress)
+            graphs = graphs_between(prepared.comparison.points, settings, rng, progress)
             draw = partial(self._draw, prepared, graphs, settings, weights, rng, progress)
             best, first = draw()
             found = [first]
@@ -220,25 +222,22 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
             return prepared, found, best
 
         (prepared, found, best), progress = self._run(settings, work)
-        self._scaling, self._filling, self._count = prepared.scaling, prepared.filling, prepared.count
-        self._fit_X = prepared.points
+        self._scaling, self._filling, self._count = prepared.scaling, prepared.comparison.model, prepared.count
+        self._fit_X = prepared.comparison.points
         self._n_neighbors = settings.n_neighbors
         self._store_clusters(found, best, progress)
-        self._say(X, self._choices(X, settings))
+        self._say(X, [*self._choices(X, settings), prepared.comparison.choice])
         return self
 
     def _prepare(self, X: Data, settings: Settings, rng: RandomState, progress: Progress) -> _Prepared:
         with progress.stage("scaling"):
             scaling = self._choose_scaling(X, settings, rng)
             scaled = scaling.apply(X)
-        filling, points = None, scaled
-        if has_gaps(scaled):
-            with progress.stage("filling"):
-                filling = learn_filling(dense_rows(scaled), rng)
-                points = filling.apply(dense_rows(scaled))
+        unscaled = X if scaling.kind == "samples" else None
+        comparison = compared(scaled, settings, rng, progress, unscaled=unscaled)
         with progress.stage("number of clusters"):
-            count = self._count_clusters(points, settings, rng)
-        return _Prepared(scaling, filling, scaled, points, count)
+            count = self._count_clusters(comparison.points, settings, rng)
+        return _Prepared(scaling, scaled, comparison, count)
 
     def _count_clusters(self, X: Data, settings: Settings, rng: RandomState) -> ClusterCount:
         if self.n_clusters != "auto":
@@ -366,4 +365,6 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
                 raise ValueError("the model was fitted to sparse data, so that new samples must have no NaN.")
             return self._scaling.apply(X if isinstance(X, ShiftedSparse) else as_shifted_sparse(X))
         X = dense_rows(self._scaling.apply(dense_rows(X)))
-        return (self._filling or learn_filling(self._fit_X, RandomState(0))).apply(X) if has_gaps(X) else X
+        if self._filling is None:
+            return learn_filling(self._fit_X, RandomState(0)).apply(X) if has_gaps(X) else X
+        return self._filling.apply(X)

@@ -16,7 +16,7 @@ from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
 from ..pipeline import Compressed, choose_weights, recover, reduce, solve
 from ..scaling import recovery_scaling
-from ..two_graphs import graphs_between
+from ..two_graphs import compared, graphs_between
 from ._base import LowRankTransformer, check_count
 
 SCALINGS = ("auto", "none", "features")
@@ -56,6 +56,9 @@ class CompressivePCA(LowRankTransformer):
         non-negative weight matrix.
     neighbors
         Search engine: "exact", "approximate" (recall about 0.98), or "auto" (exact where that takes about a second).
+    robust_graphs
+        Whether graphs are built from a copy of the data in which entries that the others of the same sample contradict
+        are replaced by what those let expect. "auto" asks whether neighbours then predict hidden entries better.
     laplacian
         "combinatorial", "normalized", or "auto": combinatorial, whose smoothest signals are constants.
     sampling
@@ -137,6 +140,7 @@ class CompressivePCA(LowRankTransformer):
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
         neighbors: str = "auto",
+        robust_graphs: Any = "auto",
         laplacian: str = "auto",
         sampling: Any = "uniform",
         reduction: str = "auto",
@@ -161,6 +165,7 @@ class CompressivePCA(LowRankTransformer):
         self.sample_graph = sample_graph
         self.feature_graph = feature_graph
         self.neighbors = neighbors
+        self.robust_graphs = robust_graphs
         self.laplacian = laplacian
         self.sampling = sampling
         self.reduction = reduction
@@ -209,10 +214,11 @@ class CompressivePCA(LowRankTransformer):
         check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
         scaling = recovery_scaling(X, self.scaling)  # type: ignore[arg-type]
 
-        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Compressed, list[Decoded]]:
+        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Choice, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
             scaled = scaling.apply(X)
-            graphs = graphs_between(scaled, settings, rng, progress)
+            comparison = compared(scaled, settings, rng, progress)
+            graphs = graphs_between(comparison.points, settings, rng, progress)
             options: dict[str, Any] = {"laplacian": kind, "rank": self.n_components, "rng": rng, "progress": progress}
             problem = reduce(scaled, graphs, settings, weights=weights, **options)
             choice = choose_weights(problem, settings, self.n_components, rng, progress)
@@ -224,9 +230,9 @@ class CompressivePCA(LowRankTransformer):
                 again = reduce(scaled, graphs, settings, weights=weights, **options)
                 other = solve(again, settings, gammas, progress, short_steps=True)
                 found.append(recover(scaled, other, settings, n_components=found[0].low_rank.rank, progress=progress))
-            return choice, small, found
+            return choice, comparison.choice, small, found
 
-        (choice, small, (decoded, *others)), progress = self._run(settings, work)
+        (choice, robust, small, (decoded, *others)), progress = self._run(settings, work)
         self.draws_ = tuple(scaling.undo(one.low_rank) for one in (decoded, *others))
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         low_rank = self.draws_[0]
@@ -238,7 +244,8 @@ class CompressivePCA(LowRankTransformer):
         self.n_components_ = low_rank.rank
         self.offset_ = low_rank.offset
         self.feature_scale_ = low_rank.units
-        self._say(X, [*self._choices(X, settings, choice), Choice("scaling", scaling.kind, scaling.reason)])
+        unit = Choice("scaling", scaling.kind, scaling.reason)
+        self._say(X, [*self._choices(X, settings, choice), unit, robust])
         return self
 
     def error_bars(self, rows: Any = slice(None)) -> Array:

@@ -8,8 +8,10 @@ from typing import Any, Self
 from numpy.random import RandomState
 
 from .._progress import Progress
-from ..pipeline import Compressed, compress
+from ..choices import Choice
+from ..pipeline import Compressed, reduce, solve
 from ..settings import Settings
+from ..two_graphs import compared, graphs_between
 from ._base import LowRankTransformer, check_count
 
 
@@ -26,7 +28,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     gamma_samples, gamma_features
         As in :class:`CompressivePCA`, but "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the
         normalized one: hidden entries choose well only for answers that are cut to a rank.
-    loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, laplacian
+    loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, robust_graphs, laplacian
         As in :class:`CompressivePCA`.
     tol, max_iter, n_jobs, random_state, verbose
         As in :class:`CompressivePCA`.
@@ -61,6 +63,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         sample_graph: Any = "knn",
         feature_graph: Any = "knn",
         neighbors: str = "auto",
+        robust_graphs: Any = "auto",
         laplacian: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -77,6 +80,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         self.sample_graph = sample_graph
         self.feature_graph = feature_graph
         self.neighbors = neighbors
+        self.robust_graphs = robust_graphs
         self.laplacian = laplacian
         self.tol = tol
         self.max_iter = max_iter
@@ -100,16 +104,19 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
 
-        def work(rng: RandomState, progress: Progress) -> Compressed:
+        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Choice]:
             kind = settings.laplacian_kind("combinatorial")
-            return compress(
-                X, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights,
-                short_steps=True,
-            )  # fmt: skip
+            comparison = compared(X, settings, rng, progress)
+            graphs = graphs_between(comparison.points, settings, rng, progress)
+            problem = reduce(
+                X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights
+            )
+            gammas = settings.gammas(kind)
+            return solve(problem, settings, gammas, progress, short_steps=True), comparison.choice
 
-        small, progress = self._run(settings, work)
+        (small, robust), progress = self._run(settings, work)
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         scale = small.problem.block.X.dtype.type(small.problem.block.scale)
         self._store_low_rank(small.solution.X * scale + small.problem.block.shift, self.n_components)
-        self._say(X, self._choices(X, settings))
+        self._say(X, [*self._choices(X, settings), robust])
         return self

@@ -8,6 +8,7 @@ cancer); distances after filling find 37, 65 and 54 %, and the search is that fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,23 +48,29 @@ class Filling:
 
     def apply(self, X: Array) -> Array:
         """Copy of ``X`` with guesses for NaN; ``X`` itself if there is none. Rows have no say on one another."""
-        if not has_gaps(X):
-            return X
-        filled = np.array(X, order="C")
-        rows = max(FEWEST_TOGETHER, BLOCK_ENTRIES // max(X.shape[1], len(self.directions) ** 2))
-        with single_threaded_libraries():  # the same rounding whatever the number of threads
-            for start in range(0, len(X), rows):
-                part = filled[start : start + rows]
-                missing = np.isnan(part)
-                part[missing] = self._expected(part, missing)[missing]
-        return filled
+        return in_blocks(X, len(self.directions), self._filled) if has_gaps(X) else X
 
-    def _expected(self, X: Array, missing: Array) -> Array:
+    def _filled(self, X: Array) -> Array:
+        missing = np.isnan(X)
+        return np.where(missing, self.expected(X, missing), X)
+
+    def expected(self, X: Array, missing: Array) -> Array:
         """Ridge regression of what is observed of each row on the directions."""
         centred = np.where(missing, 0, X - self.centre)
         ridge = self.doubt + np.sqrt(np.finfo(np.float64).eps)
         scores = weighted_least_squares(centred, self.directions, (~missing).astype(X.dtype), ridge)
         return scores.astype(X.dtype) @ self.directions + self.centre
+
+
+def in_blocks(X: Array, n_directions: int, rule: Callable[..., Array], *more: Array) -> Array:
+    """Apply a rule for rows to all rows of ``X`` and of ``more``, some at a time."""
+    found = np.empty(X.shape, dtype=X.dtype)
+    rows = max(FEWEST_TOGETHER, BLOCK_ENTRIES // max(X.shape[1], n_directions**2))
+    with single_threaded_libraries():  # the same rounding whatever the number of threads
+        for start in range(0, len(X), rows):
+            block = slice(start, start + rows)
+            found[block] = rule(X[block], *(one[block] for one in more))
+    return found
 
 
 def fill_gaps(X: Data, rng: np.random.RandomState) -> Data:
@@ -85,7 +92,7 @@ def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
     missing = np.isnan(part)
     filled = np.where(missing, observed_mean(part).astype(X.dtype), part)
     for _ in range(ROUNDS):
-        filling = _directions_of(filled, part, missing)
+        filling = directions_of(filled, part, missing)
         before, filled = filled, filling.apply(part)
         spread = np.linalg.norm((filled - filling.centre)[missing])
         if np.linalg.norm((filled - before)[missing]) <= SETTLED * spread:
@@ -93,10 +100,10 @@ def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
     return filling
 
 
-def _directions_of(filled: Array, X: Array, missing: Array) -> Filling:
+def directions_of(filled: Array, X: Array, missing: Array, most: int = MOST_DIRECTIONS) -> Filling:
     """Leading directions of the filled data, and the noise that they leave where ``X`` is observed."""
     n, p = X.shape
-    k = max(1, min(MOST_DIRECTIONS, min(n, p) // 2))
+    k = max(1, min(most, min(n, p) // 2))
     centre = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
     with single_threaded_libraries():
         left, values, directions = randomized_svd(filled - centre, k, n_oversamples=5, n_iter=1, random_state=0)
