@@ -453,6 +453,7 @@ def test_progress_is_silent_unless_asked(capfd):
 def test_stages_are_timed():
     model = CompressivePCA().fit(load_digits().data[:100])
     assert list(model.stage_seconds_) == [
+        "scaling",
         "gross errors",
         "sample graph",
         "feature graph",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,15 +13,15 @@ from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnG
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs.gross_errors import judge, learn_sieve
 from graphlowrank.graphs.neighbours import nearest_neighbours
-from graphlowrank.metrics import recovery_error
+from graphlowrank.metrics import clustering_error, recovery_error
 
 
-def spoilt(seed=0, *, n=400, p=30, share=0.05, noise=0.1):
+def spoilt(seed=0, *, n=400, p=30, share=0.05, noise=0.1, size=15):
     """Rank 3 with noise and with gross errors, without them, and where they are."""
     rng = np.random.default_rng(seed)
     clean = rng.standard_normal((n, 3)) @ rng.standard_normal((3, p)) + noise * rng.standard_normal((n, p))
     hit = rng.random(clean.shape) < share
-    return np.where(hit, clean + 15 * rng.choice([-1, 1], clean.shape), clean), clean, hit
+    return np.where(hit, clean + size * rng.choice([-1, 1], clean.shape), clean), clean, hit
 
 
 def chosen(model):
@@ -67,13 +68,39 @@ def test_gaps_are_filled_by_the_way_and_single_precision_stays():
     assert np.median(np.abs(filled - clean)[gaps | hit]) < 0.2
 
 
-def test_samples_the_model_does_not_know_are_left_alone():
-    """A tenth of the samples has a direction of its own; it is no error."""
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.55])
+def test_samples_the_model_does_not_know_are_left_alone(share):
+    """Five of them have a direction of their own; it is no error, whatever else is missing."""
     X, _, hit = spoilt(share=0.03)
     rng = np.random.default_rng(5)
     X[:5] += 4 * rng.standard_normal(30)
+    gaps = rng.random(X.shape) < share
+    X[gaps] = np.nan
     aside = learn_sieve(X, np.random.RandomState(0)).aside(X[:5])
-    assert aside[~hit[:5]].mean() < 0.3
+    assert aside[~(hit | gaps)[:5]].mean() < 0.3
+
+
+def test_what_was_not_seen_is_not_an_error():
+    X, *_ = spoilt(n=5000)
+    drawn = np.random.RandomState(0).choice(5000, 2000, replace=False)
+    others = np.setdiff1d(np.arange(5000), drawn)[:50]
+    X[:, 7] = np.nan
+    X[others, 7] = 1000.0
+    X[:, 8] = 3.0
+    X[others, 8] = 4.0
+    filled = learn_sieve(X, np.random.RandomState(0)).apply(X)
+    assert_array_equal(filled[others][:, [7, 8]], X[others][:, [7, 8]])
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 1e15), (np.float64, 1e150), (np.float32, 1e-30)])
+def test_squares_do_not_leave_the_range_of_numbers(dtype, unit):
+    X, clean, hit = spoilt()
+    sieve = learn_sieve((X * unit).astype(dtype), np.random.RandomState(0))
+    assert np.median(np.abs(sieve.apply((X * unit).astype(dtype)) / unit - clean)[hit]) < 0.2
+    assert judge((X * unit).astype(dtype), 10).present
+    CompressivePCA(3, random_state=0).fit((X * unit).astype(dtype))
+    X[3, 4] = 1e30 if dtype == np.float64 else 1e12
+    assert np.isfinite(learn_sieve(X.astype(dtype), np.random.RandomState(0)).apply(X.astype(dtype))).all()
 
 
 def test_a_sample_of_errors_alone_is_survived():
@@ -105,9 +132,9 @@ def test_verdicts_on_digits():
     assert "predict hidden entries better by" in verdict.reason
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_with_errors_neighbours_are_found_that_distances_miss(seed):
-    X, clean, _ = spoilt(seed)
+@pytest.mark.parametrize(("seed", "size"), [(0, 15), (1, 100), (2, 1e3), (3, 1e4), (4, 1e6)])
+def test_with_errors_neighbours_are_found_that_distances_miss(seed, size):
+    X, clean, _ = spoilt(seed, size=size)
     assert judge(X, 10).present
     true, plain, sifted = (
         nearest_neighbours(points, 10, engine="exact")[1]
@@ -122,7 +149,7 @@ def test_little_is_not_judged():
     assert "too few" in judge(spoilt(n=30)[0], 5).reason
     assert "too few" in judge(np.ones((100, 10)), 5).reason
     wide = np.zeros((60, 5000), dtype=np.float32)
-    assert "of more than 4000 features" in judge(wide, 5).reason
+    assert "more than 4000 features" in judge(wide, 5).reason
 
 
 # --- estimators
@@ -171,9 +198,29 @@ def test_new_samples_with_errors_are_told_their_cluster(tmp_path):
 
 def test_graphs_that_are_given_are_not_judged():
     X, *_ = spoilt(n=100)
-    model = CompressivePCA(3, sample_graph=np.ones((100, 100)), feature_graph=None).fit(X)
+    X[3, 4] = np.nan
+    given = {"sample_graph": np.ones((100, 100)), "feature_graph": None}
+    model = CompressivePCA(3, **given).fit(X)
     assert chosen(model) is False
-    assert "gross errors" not in model.stage_seconds_
+    assert not {"gross errors", "filling"} & set(model.stage_seconds_)
+    assert CompressiveClustering(3, **given).fit(X).predict(X).shape == (100,)
+
+
+def test_sparse_data_are_compared_as_they_are():
+    X = sp.random_array((100, 20), density=0.2, rng=0, format="csr")
+    assert chosen(CompressivePCA(3).fit(X)) is False
+    with pytest.raises(ValueError, match="robust_graphs=True is for dense data"):
+        CompressivePCA(3, robust_graphs=True).fit(X)
+
+
+@pytest.mark.parametrize("size", [30, 1000])
+def test_clusters_survive_errors_of_any_size(size):
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=600)
+    clean = 2 * rng.standard_normal((4, 30))[y] + 0.5 * rng.standard_normal((600, 30))
+    X = np.where(rng.random(clean.shape) < 0.1, size * rng.standard_normal(clean.shape), clean)
+    assert clustering_error(y, CompressiveClustering(4, random_state=0).fit_predict(X)) < 0.02
+    assert clustering_error(y, CompressiveClustering(4, robust_graphs=False, random_state=0).fit_predict(X)) > 0.2
 
 
 @pytest.mark.parametrize("bad", ["yes", 1, None])

@@ -343,7 +343,7 @@ def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, pictur
     data = Prepared(sp.csr_array(X) if sparse else X, None, None, ())
     residual = command.Residual(data.X, low_rank)
     left = command.left_over(residual, np.zeros(12))
-    found, n_filled = command._recovered(data, Table(X, picture=picture), residual, left)
+    found, n_filled = command._recovered(data, Table(X, picture=picture), residual, residual, left)
     assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
     shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
     missing = np.isnan(X[shown])

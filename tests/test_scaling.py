@@ -231,9 +231,11 @@ def test_rare_and_constant_features_have_units_too(rng):
     X[:, 2] = 7.0
     X[:, 3] = np.nan
     X[7, 3], X[8, 3] = 1.0, 3.0
+    X[:, 5] = rng.exponential(size=500) * (rng.random(500) < 0.12)
     found = recovery_scaling(X, "features")
-    assert_allclose(found.scale[[1, 2, 3]], [X[:, 1].std(), 1.0, 0.8 * 2 / 2.563])
-    assert_allclose(found.scale[[0, 4, 5]], 1, atol=0.15)
+    assert_allclose(found.scale[[1, 2, 3, 5]], [X[:, 1].std(), 1.0, 0.8 * 2 / 2.563, X[:, 5].std()])
+    assert_allclose(found.scale[[0, 4]], 1, atol=0.15)
+    assert recovery_scaling(1e80 * X[:, [0, 1, 4]]).kind == "none"  # and no warning of an overflow
 
 
 def test_sparse_data_are_measured_like_dense_ones(rng):

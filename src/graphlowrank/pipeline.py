@@ -23,7 +23,7 @@ from .shifted_sparse import Data
 from .small_problem import UNWEIGHTED, SmallProblem, Weights
 from .solution import Solution
 from .standardise import StandardisedData, sampled_block
-from .two_graphs import SideGraph, compared, graphs_between
+from .two_graphs import SideGraph, compared, graphs_between, judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,8 @@ def compress(
     short_steps: bool = False,
 ) -> Compressed:
     """Everything up to the decoders."""
-    graphs = graphs_between(compared(X, settings, rng, progress).points, settings, rng, progress)
+    points = compared(X, judged(X, settings, progress), settings, rng, progress).points
+    graphs = graphs_between(points, settings, rng, progress)
     problem = reduce(
         X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._backend import Array
 from .estimators import CompressiveClustering, CompressivePCA
+from .gaps import has_gaps
 from .graphs import knn_graph
 from .graphs.filling import LEARNT_FROM, ROUNDS
 from .graphs.neighbours import compares_all_pairs
@@ -26,7 +27,7 @@ LATENT = 20  # directions of made-up data
 WITHIN = 0.4  # deviation within their clusters, over that between
 LEVEL, STRENGTH = -1.0, 1.5  # mean and deviation of the logarithm of their expected counts
 SEARCH_GROWTH = 1.15  # exponent of the approximate search: 1.8 s for 1e5 samples of 50 numbers, 24 s for 1e6
-FIXED = ("number of clusters",)  # at a thousand samples whatever there are
+FIXED = ("gross errors", "number of clusters")  # at a thousand samples whatever there are
 ON_KEPT = ("frpcag", "rpca", "rpcag", "partitions")
 ON_SOME_KEPT = ("gammas",)  # of no more than the pilot has
 PROCESS_BYTES = 0.3e9  # of Python with its libraries
@@ -164,6 +165,7 @@ def plan(
     stages = []
     for name, value in seconds.items():
         memory = PROCESS_BYTES + _bytes(name, task, n_samples, n_features, kept, n_clusters, itemsize)
+        memory += n_samples * n_features * itemsize if "filling" in seconds else 0.0  # a copy to compare samples by
         stages.append(Stage(name, value, memory / 1e9))
     speedup = (n_samples * n_features) / (kept[0] * kept[1])
     advice = tuple(_advice(seconds, speedup, settings))
@@ -208,11 +210,13 @@ class _Pilot:
         if name == "decoding" and self.task == "cluster":  # of more samples fewer candidates are spread
             spread = [n * n_spread(n * self.n_clusters) for n in (sizes[1], self.n_samples)]
             return large * spread[1] / spread[0]
-        most = {"feature graph": FEATURE_GRAPH_SAMPLES, "filling": LEARNT_FROM}
+        # Gaps are filled by a model that is learnt in rounds from so many samples and applied to all once; where there
+        # are none, the stage puts gross errors aside, in several rounds for each sample.
+        gaps = self.data is not None and has_gaps(self.data)
+        most = {"feature graph": FEATURE_GRAPH_SAMPLES} | ({"filling": LEARNT_FROM} if gaps else {})
         slope = max(large - small, 0.0) / (sizes[1] - sizes[0])
         found = large + slope * max(min(self.n_samples, most.get(name, self.n_samples)) - sizes[1], 0)
-        # What was learnt in rounds from so many samples at most is applied to all of them once.
-        return found + (large / ROUNDS * self.n_samples / sizes[1] if name == "filling" else 0.0)
+        return found + (large / ROUNDS * self.n_samples / sizes[1] if name in most and name == "filling" else 0.0)
 
     def searched(self) -> float:
         """Seconds of the approximate search: two sizes give what does not grow and what does."""
@@ -235,7 +239,7 @@ class _Pilot:
         return model(self.n_clusters, **given).fit(self.rows(size)).stage_seconds_
 
     def rows(self, size: int) -> Array:
-        """Rows of the data, again and again if they are few, or noisy clusters."""
+        """Rows of the data, again and again if they are few, or made-up ones."""
         rng = np.random.RandomState(self.seed)
         dtype = np.float32 if self.itemsize == 4 else np.float64
         if self.data is not None and len(self.data) > 0:

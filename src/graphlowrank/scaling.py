@@ -15,14 +15,13 @@ from .decoders import LowRankMatrix
 from .graphs import knn_graph
 from .sampling import draw
 from .shifted_sparse import Data, ShiftedSparse, dense_rows
-from .standardise import mean_and_deviation, standardised
+from .standardise import mean_and_deviation, middle_and_spread, standardised
 
 ScalingName = Literal["none", "samples", "features"]
 LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect
 ROUNDING = 1e-4  # of eigenvalues: what differs by less is the same
-OUTER_TENTHS = 2.563  # deviations between the lowest and the highest tenth of the normal distribution
 OTHER_UNITS = 0.02  # deviation of the middle feature over the largest; a feature that tells clusters apart has 0.1
 
 
@@ -33,7 +32,7 @@ class Scaling:
     Attributes
     ----------
     kind
-        "none", "samples" (each to zero mean and unit deviation) or "features" (the same for those).
+        "none", "samples" (each to zero mean and unit deviation) or "features" (by the shift and scale of each).
     shift, scale
         (n_features,) for "features", else None.
     reason
@@ -58,7 +57,9 @@ class Scaling:
         assert self.scale is not None
         if isinstance(X, ShiftedSparse):
             return X.standardised(0, (self.shift, self.scale))
-        return (X - self.shift.astype(X.dtype)) / self.scale.astype(X.dtype)
+        moved = X - self.shift.astype(X.dtype)
+        moved /= self.scale.astype(X.dtype)
+        return moved
 
     def undo(self, M: LowRankMatrix) -> LowRankMatrix:
         """Return a matrix of scaled features in their own units; for "none" and "features"."""
@@ -129,32 +130,20 @@ def recovery_scaling(X: Data, kind: ScalingName | Literal["auto"] = "auto") -> S
     part = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int))]
     if kind == "auto" and not _drowned(mean_and_deviation(part, axis=0)[1].ravel()):
         return Scaling("none", None, None, "no feature drowns the others")
-    middle, spread = _middle_and_spread(X, dense_rows(part))
+    middle, spread = middle_and_spread(dense_rows(part))
+    unseen = ~(spread > 0)
+    if unseen.any():
+        mean, deviation = (along.ravel() for along in mean_and_deviation(X, axis=0))
+        middle[unseen], spread[unseen] = mean[unseen], deviation[unseen]
     if kind == "auto" and not _drowned(spread):
         return Scaling("none", None, None, "no feature drowns the others, but for a few entries")
     why = "as asked" if kind == "features" else f"fewer than {DOMINANT:g} of {n_features} features hold the variance"
     return Scaling("features", middle, np.where(spread > 0, spread, 1), why)
 
 
-def _middle_and_spread(X: Data, part: Array) -> tuple[Array, Array]:
-    """Median of each feature and distance of its outer tenths in deviations, by ``part`` of the rows.
-
-    Of features that are constant but for a tenth, or not observed there, mean and deviation of all rows.
-    """
-    known = ~np.isnan(part).all(axis=0)
-    middle, spread = np.zeros((2, part.shape[1]))
-    low, middle[known], high = np.nanquantile(part[:, known], (0.1, 0.5, 0.9), axis=0)
-    spread[known] = (high - low) / OUTER_TENTHS
-    flat = ~(spread > 10 * np.finfo(part.dtype).eps * np.abs(middle))
-    if flat.any():
-        mean, deviation = (along.ravel() for along in mean_and_deviation(X, axis=0))
-        middle[~known], spread[flat] = mean[~known], deviation[flat]
-    return middle, spread
-
-
 def _drowned(deviations: Array) -> bool:
     """Whether a feature or two have all the variance, while most others hardly count."""
-    variance = deviations**2
+    variance = (deviations / (deviations.max(initial=0) or 1)) ** 2
     in_effect = variance.sum() ** 2 / max(np.sum(variance**2), np.finfo(np.float64).tiny)
     return bool(in_effect < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
 

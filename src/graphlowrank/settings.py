@@ -83,7 +83,7 @@ class Settings:
             value = getattr(self, name)
             if value != "auto" and not (_is_number(value) and value >= 0):
                 raise ValueError(f"{name} must be 'auto' or a number >= 0; got {value!r}.")
-        if not (isinstance(self.robust_graphs, bool) or self.robust_graphs == "auto"):
+        if not (isinstance(self.robust_graphs, bool | np.bool_) or self.robust_graphs == "auto"):
             raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")
         for name in ("tol", "huber_delta"):
             value = getattr(self, name)

@@ -18,7 +18,7 @@ from .graphs.gross_errors import Sieve, Verdict, judge, learn_sieve
 from .reduction import reduce_graph
 from .sampling import choose, draw
 from .settings import Settings, SideName
-from .shifted_sparse import Data, ShiftedSparse, dense_rows
+from .shifted_sparse import Data, ShiftedSparse
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
 
@@ -43,23 +43,39 @@ class Compared:
     choice: Choice
 
 
-def compared(
-    X: Data, settings: Settings, rng: np.random.RandomState, progress: Progress, *, unscaled: Data | None = None
-) -> Compared:
-    """Fill gaps, and put gross errors aside where asked to, or where that helps.
+def judged(X: Data, settings: Settings, progress: Progress) -> Verdict:
+    """Say whether gross errors are to be put aside before samples are compared."""
+    wanted = settings.robust_graphs
+    if wanted != "auto" and not wanted:
+        return Verdict(present=False, reason="as asked")
+    if not settings.compares():
+        return Verdict(present=False, reason="no graph is built from the data")
+    if isinstance(X, ShiftedSparse):
+        if wanted != "auto":
+            raise ValueError("robust_graphs=True is for dense data: sparse ones are compared as they are.")
+        return Verdict(present=False, reason="data are sparse")
+    if wanted != "auto":
+        return Verdict(present=True, reason="as asked")
+    with progress.stage("gross errors"):
+        return judge(X, settings.n_neighbors)
 
-    Of samples that were scaled one by one, ``unscaled`` tells whether it does: entries that were alike differ by their
-    sample's unit after scaling, and whoever has the same unit predicts them.
+
+def compared(
+    X: Data,
+    verdict: Verdict,
+    settings: Settings,
+    rng: np.random.RandomState,
+    progress: Progress,
+    *,
+    new_samples: bool = False,
+) -> Compared:
+    """Fill gaps, and put gross errors aside if a verdict says so.
+
+    ``new_samples`` will be compared with these even where no graph is built from them.
     """
-    if isinstance(X, ShiftedSparse) or not settings.compares():
-        why = "data are sparse" if settings.compares() else "no graph is built from the data"
-        return Compared(X, None, Choice("robust_graphs", value=False, reason=why))
-    verdict = Verdict(present=settings.robust_graphs is True, reason="as asked")
-    if settings.robust_graphs == "auto":
-        with progress.stage("gross errors"):
-            verdict = judge(X if unscaled is None else dense_rows(unscaled), settings.n_neighbors)
     choice = Choice("robust_graphs", verdict.present, verdict.reason)
-    if not verdict.present and not has_gaps(X):
+    needed = (settings.compares() or new_samples) and (verdict.present or has_gaps(X))
+    if isinstance(X, ShiftedSparse) or not needed:
         return Compared(X, None, choice)
     with progress.stage("filling"):
         model = learn_sieve(X, rng) if verdict.present else learn_filling(X, rng)

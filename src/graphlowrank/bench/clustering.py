@@ -130,7 +130,8 @@ class ClusteringJob(Job):
         clusters = data.value("clusters")
         notes = [
             f"cpca: CompressiveClustering({clusters}, downsampling={self.downsampling!r}, partition='k-means', "
-            f"scaling='none'), the paper's Algorithm 3; default call: CompressiveClustering({clusters}); errors over "
+            f"scaling='none', robust_graphs=False), the paper's Algorithm 3; default call: "
+            f"CompressiveClustering({clusters}); errors over "
             f"up to {options.seeds} seed(s), times of the first; every row a fresh process, its "
             "imports included; not included: reading the stored data"
             + (f" ({seconds(max(loads))} s at most, the same for all)" if loads else "")

@@ -74,6 +74,7 @@ def frpcag(task: Task, record: Record, max_iter: int = 1000) -> Array:
         laplacian="normalized",
         gamma_samples=gamma_samples,
         gamma_features=gamma_features,
+        robust_graphs=False,
         max_iter=max_iter,
         n_jobs=task.threads,
         random_state=task.seed,

@@ -111,7 +111,8 @@ def _seconds_table(cells: Sequence[Cell]) -> Table:
     last, notes = _slopes(cells, curves, ("graphs", "after"))
     return Table(
         f"Growth, seconds: {N_CLOUDS} normal clouds of dimension {N_DIMENSIONS} in {N_FEATURES} features, float32, "
-        f"CompressiveClustering({N_CLOUDS}, downsampling=(10, 1), partition='k-means', scaling='none')",
+        f"CompressiveClustering({N_CLOUDS}, downsampling=(10, 1), partition='k-means', scaling='none', "
+        "robust_graphs=False)",
         ("n", *stages, "graphs", "after graphs", "start to finish", "error"),
         [*rows, *([last] if last else [])],
         notes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Callable
@@ -51,7 +52,7 @@ def quickest_cell(job: Job, system: str, folder: Path, options: Options) -> Cell
         done.append(run_cell(job, system, folder, options))
         if not done[-1].done:
             return done[-1]
-    return min(done, key=lambda cell: cell.start_to_finish or 0.0)
+    return min(done, key=lambda cell: cell.start_to_finish or math.inf)
 
 
 def run_cell(job: Job, system: str, folder: Path, options: Options) -> Cell:

@@ -195,7 +195,7 @@ def _page(
     request: Request, model: Any, data: Prepared, table: Table, residual: Residual, left: Left, warnings: list[str]
 ) -> FitPage:
     _, of_input, _ = centred_svd(residual.X, max(N_VALUES, 2 * model.n_components_))
-    recovery, n_filled = _recovered(data, table, residual, left)
+    recovery, n_filled = _recovered(data, table, Residual(data.X, model.low_rank_), residual, left)
     filled = ["In the samples below, values that are missing are shown as recovered."] if n_filled else []
     return FitPage(
         over="Low-rank matrix of a table",
@@ -217,9 +217,12 @@ def _page(
     )
 
 
-def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> tuple[Recovered, int]:
+def _recovered(
+    data: Prepared, table: Table, pictures: Residual, residual: Residual, left: Left
+) -> tuple[Recovered, int]:
     """Take some samples from the smallest residual to the largest, and the histogram of all.
 
+    ``pictures`` are in the units of the data, the ``residual`` is in those it was measured in.
     Values of these samples that are missing are drawn as recovered; how many is returned, too.
     """
     n = len(left.of_samples)
@@ -233,7 +236,8 @@ def _recovered(data: Prepared, table: Table, residual: Residual, left: Left) -> 
         counts += np.histogram(known, bins=N_BINS, range=(-high, high))[0]
         n_entries += known.size
     picture = table.picture if table.picture and data.X.shape[1] == table.picture[0] * table.picture[1] else None
-    given, recovered = dense(residual.X[shown]), np.asarray(residual.low_rank[shown])
+    drawn = pictures if picture else residual
+    given, recovered = dense(drawn.X[shown]), np.asarray(drawn.low_rank[shown])
     missing = np.isnan(given)
     given = np.where(missing, recovered, given)
     if picture is None:

@@ -110,7 +110,9 @@ class LowRankMatrix:
         """Decode the entries that numpy's indexing rules name."""
         rows, columns = _two_indices(index)
         left = self.left[rows] * self.singular_values
-        right, offset = self._directions[columns], self.offset[columns]
+        right, offset = self.right[columns], self.offset[columns]
+        if self.units is not None:
+            right = right * self.units[columns][..., None]
         if _is_list(rows) and _is_list(columns):
             if np.ndim(rows) == 2:  # np.ix_
                 return left[:, 0] @ right[0].T + offset

@@ -27,11 +27,11 @@ from ..graphs.neighbours import nearest_to
 from ..metrics import conductance
 from ..partition import consensus
 from ..pipeline import reduce
-from ..scaling import Scaling, choose_scaling, scaling_of
+from ..scaling import Scaling, choose_scaling, recovery_scaling, scaling_of
 from ..settings import Settings
 from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows
 from ..small_problem import SmallProblem, Weights
-from ..two_graphs import Compared, compared, graphs_between
+from ..two_graphs import Compared, compared, graphs_between, judged
 from ._base import GraphEstimator, check_count, check_number
 
 MOST_NEIGHBORS, FEWEST_NEIGHBORS = 10, 3
@@ -230,11 +230,15 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         return self
 
     def _prepare(self, X: Data, settings: Settings, rng: RandomState, progress: Progress) -> _Prepared:
+        # Before samples are scaled one by one: entries that are alike would then differ by their sample's unit, and
+        # one gross error makes all others of its sample small.
+        own_units = recovery_scaling(X)
+        verdict = judged(own_units.apply(X), settings, progress)
         with progress.stage("scaling"):
-            scaling = self._choose_scaling(X, settings, rng)
+            errors = verdict.present and self.scaling == "auto"
+            scaling = own_units if errors else self._choose_scaling(X, settings, rng)
             scaled = scaling.apply(X)
-        unscaled = X if scaling.kind == "samples" else None
-        comparison = compared(scaled, settings, rng, progress, unscaled=unscaled)
+        comparison = compared(scaled, verdict, settings, rng, progress, new_samples=True)
         with progress.stage("number of clusters"):
             count = self._count_clusters(comparison.points, settings, rng)
         return _Prepared(scaling, scaled, comparison, count)

@@ -15,8 +15,8 @@ from ..choices import Choice
 from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
 from ..pipeline import Compressed, choose_weights, recover, reduce, solve
-from ..scaling import recovery_scaling
-from ..two_graphs import compared, graphs_between
+from ..scaling import Scaling, recovery_scaling
+from ..two_graphs import compared, graphs_between, judged
 from ._base import LowRankTransformer, check_count
 
 SCALINGS = ("auto", "none", "features")
@@ -212,12 +212,15 @@ class CompressivePCA(LowRankTransformer):
         settings.check_decodable(*X.shape, features=True)
 
         check_count(self.n_draws, "n_draws", at_most=1000, what="draws that may be asked for")
-        scaling = recovery_scaling(X, self.scaling)  # type: ignore[arg-type]
 
-        def work(rng: RandomState, progress: Progress) -> tuple[GammaChoice | None, Choice, Compressed, list[Decoded]]:
+        def work(
+            rng: RandomState, progress: Progress
+        ) -> tuple[Scaling, Choice, GammaChoice | None, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
-            scaled = scaling.apply(X)
-            comparison = compared(scaled, settings, rng, progress)
+            with progress.stage("scaling"):
+                scaling = recovery_scaling(X, self.scaling)  # type: ignore[arg-type]
+                scaled = scaling.apply(X)
+            comparison = compared(scaled, judged(scaled, settings, progress), settings, rng, progress)
             graphs = graphs_between(comparison.points, settings, rng, progress)
             options: dict[str, Any] = {"laplacian": kind, "rank": self.n_components, "rng": rng, "progress": progress}
             problem = reduce(scaled, graphs, settings, weights=weights, **options)
@@ -230,9 +233,9 @@ class CompressivePCA(LowRankTransformer):
                 again = reduce(scaled, graphs, settings, weights=weights, **options)
                 other = solve(again, settings, gammas, progress, short_steps=True)
                 found.append(recover(scaled, other, settings, n_components=found[0].low_rank.rank, progress=progress))
-            return choice, comparison.choice, small, found
+            return scaling, comparison.choice, choice, small, found
 
-        (choice, robust, small, (decoded, *others)), progress = self._run(settings, work)
+        (scaling, robust, choice, small, (decoded, *others)), progress = self._run(settings, work)
         self.draws_ = tuple(scaling.undo(one.low_rank) for one in (decoded, *others))
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
         low_rank = self.draws_[0]

@@ -11,7 +11,7 @@ from .._progress import Progress
 from ..choices import Choice
 from ..pipeline import Compressed, reduce, solve
 from ..settings import Settings
-from ..two_graphs import compared, graphs_between
+from ..two_graphs import compared, graphs_between, judged
 from ._base import LowRankTransformer, check_count
 
 
@@ -106,7 +106,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
 
         def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Choice]:
             kind = settings.laplacian_kind("combinatorial")
-            comparison = compared(X, settings, rng, progress)
+            comparison = compared(X, judged(X, settings, progress), settings, rng, progress)
             graphs = graphs_between(comparison.points, settings, rng, progress)
             problem = reduce(
                 X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights

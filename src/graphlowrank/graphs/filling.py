@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
@@ -24,6 +25,7 @@ MOST_DIRECTIONS = 20  # more than there are do no harm: noise decides how far ea
 LEARNT_FROM = 8000  # rows: enough to tell the directions
 ROUNDS = 10
 SETTLED = 1e-3  # change of the guesses to stop at, relative to their distance from the mean
+OUT_OF_PROPORTION = 1e8  # times the usual size
 FEWEST_FREE = 0.1  # of the observed entries, to tell the noise from, whatever was fitted to them
 BLOCK_ENTRIES, FEWEST_TOGETHER = 2_000_000, 64  # of rows that share the products of directions
 
@@ -105,11 +107,24 @@ def directions_of(filled: Array, X: Array, missing: Array, most: int = MOST_DIRE
     n, p = X.shape
     k = max(1, min(most, min(n, p) // 2))
     centre = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    centred, unit = _in_range(filled - centre)
     with single_threaded_libraries():
-        left, values, directions = randomized_svd(filled - centre, k, n_oversamples=5, n_iter=1, random_state=0)
-        left_over = X - (left * values) @ directions - centre
+        left, values, directions = randomized_svd(centred, k, n_oversamples=5, n_iter=1, random_state=0)
+        left_over = np.where(missing, 0, X - centre) / unit - (left * values) @ directions
     n_observed = missing.size - np.count_nonzero(missing)
     free = max(n_observed - k * (n + p), FEWEST_FREE * n_observed)
-    noise = float(np.sum(np.square(left_over), where=~missing, dtype=np.float64)) / free
+    noise = float(np.sum(np.square(left_over, dtype=np.float64), where=~missing)) / free
     doubt = noise / np.maximum(values.astype(np.float64) ** 2 / n, np.finfo(np.float64).tiny)
     return Filling(centre, directions.astype(X.dtype), np.minimum(doubt, np.finfo(np.float32).max))
+
+
+def _in_range(X: Array) -> tuple[Array, Any]:
+    """``X`` over a power of two near its usual size, and that: squares must not leave the range of numbers.
+
+    Single precision is given up where an entry is out of proportion.
+    """
+    sizes = np.abs(X)
+    usual = float(np.median(sizes)) or float(sizes.max(initial=0)) or 1.0
+    unit = X.dtype.type(2.0 ** np.floor(np.log2(usual)))
+    X = X / unit
+    return (X.astype(np.float64) if float(sizes.max(initial=0)) / unit > OUT_OF_PROPORTION else X), unit

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._backend import Array
 from ..gaps import observed_median
-from ..standardise import mean_and_deviation
+from ..standardise import middle_and_spread
 from .filling import Filling, directions_of, in_blocks, learn_filling
 from .neighbours import nearest_neighbours
 
@@ -31,7 +31,7 @@ MOST_ASIDE = 0.5  # of a sample
 
 LOOKED_AT = 600, 256  # samples and features that tell whether there are gross errors
 FEWEST = 50, 4
-MOST_FEATURES = 4000  # among more, a few gross errors hide no neighbours, and regression takes long
+MOST_FEATURES = 4000  # regression on more takes long
 ENOUGH, MOST_REPEATS = 50_000, 4  # entries to hide some of, and times to do it
 HIDDEN, CAP = 0.1, 3.0  # share of entries to predict, and deviations that count at most
 SURE, WORTH = 3.0, 0.04  # standard errors and share by which prediction must gain
@@ -100,9 +100,10 @@ def learn_sieve(X: Array, rng: np.random.RandomState) -> Sieve:
     """
     part = X if len(X) <= LEARNT_FROM else X[np.sort(rng.choice(len(X), LEARNT_FROM, replace=False))]
     missing = np.isnan(part)
-    middle, spread = (along.astype(X.dtype) for along in _middle_and_spread(part))
+    middle, spread = (along.astype(X.dtype) for along in _by_medians(part))
     known = np.where(missing, middle, part)
-    aside = _far(np.abs(known - middle), FAR * spread, missing)
+    reach = np.where(spread > 0, FAR * spread, np.inf).astype(X.dtype)
+    aside = _far(np.abs(known - middle), reach, missing)
     filled = np.where(aside, middle, known)
     # One direction first, then more: as many at once as there may be would fit themselves to the errors.
     for most in DIRECTIONS:
@@ -111,11 +112,12 @@ def learn_sieve(X: Array, rng: np.random.RandomState) -> Sieve:
         left_over = np.where(missing, np.nan, np.abs(known - expected))
         noise = NORMAL * observed_median(left_over)
         limits = FAR * np.maximum(noise, np.maximum(LEAST_NOISE * np.median(noise), HARMLESS * spread))
+        limits[spread == 0] = np.inf  # nothing is known of what these features may be
         before, aside = aside, _far(np.abs(known - expected), limits, missing)
         filled = np.where(aside, expected, known)
         if most == DIRECTIONS[-1] and np.mean(before != aside) < SETTLED:
             break
-    return Sieve(filling, middle, FAR * spread, limits)
+    return Sieve(filling, middle, reach, limits)
 
 
 def judge(X: Array, n_neighbors: int) -> Verdict:
@@ -124,10 +126,10 @@ def judge(X: Array, n_neighbors: int) -> Verdict:
     Both times a hidden entry is predicted by the median of its sample's neighbours, so only who they are differs.
     """
     if X.shape[1] > MOST_FEATURES:
-        return Verdict(present=False, reason=f"of more than {MOST_FEATURES} features, a few entries hide no neighbours")
+        return Verdict(present=False, reason=f"more than {MOST_FEATURES} features are too many to tell by")
     part = X[_evenly(len(X), LOOKED_AT[0])]
-    # Where most entries are alike, as in counts, the few others are the signal: so the mean square, not the median.
-    spread = mean_and_deviation(part, axis=0)[1].ravel()
+    # Where most entries are alike, as in counts, the few others are the signal: not in deviations by the median.
+    spread = middle_and_spread(part)[1]
     varies = np.flatnonzero(spread > 0)
     varies = varies[_evenly(len(varies), LOOKED_AT[1])]
     part, spread = part[:, varies], spread[varies]
@@ -185,7 +187,7 @@ def _row_medians(values: Array) -> Array:
     return (ordered[row, np.maximum(counts - 1, 0) // 2] + ordered[row, counts // 2]) / 2
 
 
-def _middle_and_spread(X: Array) -> tuple[Array, Array]:
+def _by_medians(X: Array) -> tuple[Array, Array]:
     """Median and deviation (p,) of each feature: by the median distance from it, or the mean square if that is 0."""
     known = ~np.isnan(X).all(axis=0)
     middle, spread = np.zeros((2, X.shape[1]))
@@ -206,7 +208,7 @@ def _far(left_over: Array, limits: Array, missing: Array) -> Array:
     over = np.divide(left_over, limits, out=np.zeros_like(left_over), where=limits > 0)
     over[missing] = np.nan
     far = over > 1
-    unknown = far.mean(axis=1) > MOST_ASIDE
+    unknown = far.sum(axis=1) > MOST_ASIDE * (~missing).sum(axis=1)
     far[unknown] = over[unknown] > FAR * NORMAL * _row_medians(over[unknown])[:, None]
     return far | missing
 
