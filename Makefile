@@ -18,7 +18,7 @@ demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at
 	$(BIN)/graphlowrank demo --output demo/report.html
 
 test: $(VENV)/installed  ## all tests that need no data set
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 lint: $(VENV)/installed  ## style and types
 	$(BIN)/ruff check .

@@ -43,6 +43,7 @@ FEW_VALUES = 10  # singular values
 LONG = 1000  # nodes of the shorter side from which its spectrum is told by some of them
 MEDIAN_OF_NORMAL = 0.6745  # median absolute deviation of the normal distribution
 TIE = 2.0  # standard errors
+SLIGHT = 5e-4  # of the score: the graph knows the hidden entries, and so much of their noise comes through
 CORNER = 1.5  # deviations of the noise up to which errors are squared
 GROSS = 3.0  # deviations of the noise beyond which an error is cut
 # Gammas differ by a part of the noise: little noise asks for finer answers. Multiples of the final tolerance, which
@@ -231,7 +232,7 @@ def descend(score: Callable[[Pair], float], start: Pair, movable: tuple[int, ...
 
 
 def climb(excess: Callable[[Pair, Pair], float], lowest: Pair, movable: tuple[int, ...]) -> Pair:
-    """Pair with larger weights than the lowest that is worse by chance alone, by up to ``TIE`` standard errors."""
+    """Pair with larger weights than the lowest that is no worse, but for chance: up to ``TIE`` standard errors."""
     return _walk(lambda ahead, _: excess(ahead, lowest) <= TIE, lowest, [(side, 1) for side in movable])
 
 
@@ -315,8 +316,8 @@ class _Search:
         return self.trials[pair].score
 
     def excess(self, ahead: Pair, best: Pair) -> float:
-        """By how many standard errors of the difference the first pair is worse."""
-        more = self.score(ahead) - self.score(best)
+        """By how many standard errors of the difference the first pair is worse, but for the slightest difference."""
+        more = self.score(ahead) - (1 + SLIGHT) * self.score(best)
         apart = self.losses[ahead] - self.losses[best]
         return more / max(float(np.std(apart)) / len(apart) ** 0.5, np.finfo(float).tiny)
 

@@ -59,6 +59,8 @@ class CompressivePCA(LowRankTransformer):
     robust_graphs
         Whether graphs are built from a copy of the data in which entries that the others of the same sample contradict
         are replaced by what those let expect. "auto" asks whether neighbours then predict hidden entries better.
+        Groups of a few samples that differ from all others in a few features are taken for errors, too: where such
+        are looked for, False is safer.
     laplacian
         "combinatorial", "normalized", or "auto": combinatorial, whose smoothest signals are constants.
     sampling
