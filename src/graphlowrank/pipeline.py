@@ -3,8 +3,7 @@
     X -> graphs -> sampling -> reduction -> small problem -> decoders -> low-rank X or labels
 
 Samples are rows and features are columns of X, which may be sparse or have missing entries. Nothing here writes to the
-caller's X, and only the sampled block of it is copied; graphs of data with gaps or gross errors are those of a copy
-without.
+caller's X, and only the sampled block of it is copied, but where gaps or gross errors must not show in the graphs.
 """
 
 from __future__ import annotations

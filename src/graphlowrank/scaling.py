@@ -12,10 +12,11 @@ from scipy.linalg import eigh
 from ._backend import Array
 from ._threads import single_threaded_libraries
 from .decoders import LowRankMatrix
+from .gaps import middle_and_spread
 from .graphs import knn_graph
 from .sampling import draw
 from .shifted_sparse import Data, ShiftedSparse, dense_rows
-from .standardise import mean_and_deviation, middle_and_spread, standardised
+from .standardise import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
 LOOKED_AT = 1000  # samples: enough to tell graphs apart

@@ -14,8 +14,6 @@ from .shifted_sparse import Data, ShiftedSparse, dense_rows
 
 DENSE_SHARE = 0.25  # of features that vary in the middle; ORL 1.00, digits 0.58, MNIST 0.18
 GROSS = 10.0  # units; far beyond what clean data show
-OUTER_TENTHS = 2.563  # deviations between the lowest and the highest tenth of the normal distribution
-ALIKE = 0.5  # share of the entries
 NORMAL_RATIO = 0.7979 / 0.6745  # mean over median absolute deviation of the normal distribution
 
 
@@ -187,23 +185,6 @@ def mean_and_deviation(X: Data, axis: int) -> tuple[Array, Array]:
             largest = np.fmax(largest, np.fmax.reduce(np.abs(part), axis=axis, keepdims=True))
     deviation = np.sqrt(squares / count)
     return mean, np.where(deviation > 10 * np.finfo(X.dtype).eps * largest, deviation, 0.0)
-
-
-def middle_and_spread(X: Array) -> tuple[Array, Array]:
-    """Median of each feature, and distance of its outer tenths in deviations of the normal distribution.
-
-    Gross errors in fewer than a tenth do not move them. Features most of whose entries are alike are measured by their
-    deviation; those without an entry have 0 and 0.
-    """
-    known = ~np.isnan(X).all(axis=0)
-    middle, spread = np.zeros((2, X.shape[1]))
-    part = X[:, known]
-    quantile = np.nanquantile if has_gaps(part) else np.quantile
-    low, middle[known], high = quantile(part, (0.1, 0.5, 0.9), axis=0)
-    spread[known] = (high - low) / OUTER_TENTHS
-    flat = np.flatnonzero(known)[np.mean(part == middle[known].astype(X.dtype), axis=0) > ALIKE]
-    spread[flat] = mean_and_deviation(X[:, flat], axis=0)[1].ravel()
-    return middle, spread
 
 
 def blocks_of_rows(X: Array, entries: int = 1_000_000) -> list[slice]:

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._backend import Array
-from ..gaps import observed_median
-from ..standardise import middle_and_spread
+from ..gaps import middle_and_spread, observed_median
 from .filling import Filling, directions_of, in_blocks, learn_filling
 from .neighbours import nearest_neighbours
 
