@@ -44,6 +44,15 @@ def test_planted_errors_are_found_and_guessed(seed, share):
     assert np.median(np.abs(guessed - clean)[hit]) < 0.2  # the noise is 0.1, the errors are 15
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_directions_do_not_fit_themselves_to_the_errors(seed):
+    """Without noise, twenty directions for rank 3 have nothing else to fit."""
+    X, _, hit = spoilt(seed, n=300, p=40, noise=0.0)
+    aside = learn_sieve(X, np.random.RandomState(0)).aside(X)
+    assert aside[hit].mean() > 0.995
+    assert hit[aside].mean() > 0.995
+
+
 @given(seed=st.integers(0, 1000), power=st.integers(-20, 20))
 @settings(max_examples=6, deadline=None)
 def test_units_do_not_matter(seed, power):
