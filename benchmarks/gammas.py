@@ -37,7 +37,7 @@ from graphlowrank.metrics import recovery_error
 from graphlowrank.models import solve_frpcag
 from graphlowrank.settings import AUTO_GAMMAS, Settings
 from graphlowrank.standardise import Block, sampled_block
-from graphlowrank.two_graphs import compared, graphs_between, judged
+from graphlowrank.two_graphs import graphs_of
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
 OUTLIER_SIZE = 10.0  # deviations of the clean matrix
@@ -109,8 +109,7 @@ def make_case(name, shape, noise, rate, seed):
     hit = rng.random_sample(X.shape) < noise[1]
     X = np.where(hit, OUTLIER_SIZE * X_true.std() * rng.standard_normal(X.shape), X)
     settings = Settings(downsampling=rate, robust_graphs="auto")
-    points = compared(X, judged(X, settings, Progress()), settings, rng, Progress()).points
-    graphs = graphs_between(points, settings, rng, Progress())
+    graphs, _ = graphs_of(X, settings, rng, Progress())
     sides = [
         graph.drawn(None, size, settings, rank, rng, "indices")
         for graph, size in zip(graphs, settings.kept(*X.shape), strict=True)

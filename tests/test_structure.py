@@ -21,7 +21,7 @@ LAYERS = [
     ["settings", "standardise"], ["choices"], ["partition"], ["decoders"],
     ["models"], ["solvers"], ["reduction"], ["sampling"], ["tables"], ["datasets"], ["metrics"], ["graphs"],
     ["principal"], ["linalg"], ["counts"],
-    ["kernels"], ["solution"], ["gaps"], ["shifted_sparse"], ["_backend"],
+    ["kernels"], ["solution"], ["gaps"], ["shifted_sparse"], ["_evenly"], ["_backend"],
     ["_threads", "_progress", "_files", "_version"],
 ]  # fmt: skip
 # The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.

@@ -22,7 +22,7 @@ from .shifted_sparse import Data
 from .small_problem import UNWEIGHTED, SmallProblem, Weights
 from .solution import Solution
 from .standardise import StandardisedData, sampled_block
-from .two_graphs import SideGraph, compared, graphs_between, judged
+from .two_graphs import SideGraph, graphs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +99,7 @@ def compress(
     short_steps: bool = False,
 ) -> Compressed:
     """Everything up to the decoders."""
-    points = compared(X, judged(X, settings, progress), settings, rng, progress).points
-    graphs = graphs_between(points, settings, rng, progress)
+    graphs, _ = graphs_of(X, settings, rng, progress)
     problem = reduce(
         X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
     )  # fmt: skip

@@ -216,7 +216,7 @@ class _Pilot:
         most = {"feature graph": FEATURE_GRAPH_SAMPLES} | ({"filling": LEARNT_FROM} if gaps else {})
         slope = max(large - small, 0.0) / (sizes[1] - sizes[0])
         found = large + slope * max(min(self.n_samples, most.get(name, self.n_samples)) - sizes[1], 0)
-        return found + (large / ROUNDS * self.n_samples / sizes[1] if name in most and name == "filling" else 0.0)
+        return found + (large / ROUNDS * self.n_samples / sizes[1] if gaps and name == "filling" else 0.0)
 
     def searched(self) -> float:
         """Seconds of the approximate search: two sizes give what does not grow and what does."""

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ._backend import Array
+from ._evenly import evenly
 from ._threads import single_threaded_libraries
 from .decoders import LowRankMatrix
 from .gaps import middle_and_spread
@@ -19,6 +20,7 @@ from .shifted_sparse import Data, ShiftedSparse, dense_rows
 from .standardise import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
+OF_RECOVERY = ("auto", "none", "features")
 LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect
@@ -112,7 +114,7 @@ def choose_scaling(X: Data, n_groups: int, n_neighbors: int, rng: np.random.Rand
     return scaling_of(X, best, f"least relaxed cut of the neighbour graph, {tried[best]:.3f} ({others})", tried)
 
 
-def recovery_scaling(X: Data, kind: ScalingName | Literal["auto"] = "auto") -> Scaling:
+def recovery_scaling(X: Data, kind: str = "auto") -> Scaling:
     """Units of the features for recovery: their own where a feature or two would drown all others, else those given.
 
     Unlike deviations, the middle and the spread that features are measured by hardly see gross errors; and a feature
@@ -125,10 +127,12 @@ def recovery_scaling(X: Data, kind: ScalingName | Literal["auto"] = "auto") -> S
     kind
         "auto", "none" or "features".
     """
+    if not isinstance(kind, str) or kind not in OF_RECOVERY:
+        raise ValueError(f"scaling must be one of {', '.join(map(repr, OF_RECOVERY))}; got {kind!r}.")
     if kind == "none":
         return Scaling("none", None, None, "as asked")
     n_features = X.shape[1]
-    part = X[np.unique(np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int))]
+    part = X[evenly(len(X), LOOKED_AT)]
     if kind == "auto" and not _drowned(mean_and_deviation(part, axis=0)[1].ravel()):
         return Scaling("none", None, None, "no feature drowns the others")
     middle, spread = middle_and_spread(dense_rows(part))

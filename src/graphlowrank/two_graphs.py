@@ -45,16 +45,15 @@ class Compared:
 
 def judged(X: Data, settings: Settings, progress: Progress) -> Verdict:
     """Say whether gross errors are to be put aside before samples are compared."""
-    wanted = settings.robust_graphs
-    if wanted != "auto" and not wanted:
+    if not settings.robust_graphs:
         return Verdict(present=False, reason="as asked")
     if not settings.compares():
         return Verdict(present=False, reason="no graph is built from the data")
     if isinstance(X, ShiftedSparse):
-        if wanted != "auto":
+        if settings.robust_graphs != "auto":
             raise ValueError("robust_graphs=True is for dense data: sparse ones are compared as they are.")
         return Verdict(present=False, reason="data are sparse")
-    if wanted != "auto":
+    if settings.robust_graphs != "auto":
         return Verdict(present=True, reason="as asked")
     with progress.stage("gross errors"):
         return judge(X, settings.n_neighbors)
@@ -111,6 +110,14 @@ class SideGraph:
     def reduced(self, keep: Array, settings: Settings, rng: np.random.RandomState) -> Graph | None:
         """Graph on the kept points."""
         return reduce_graph(self.graph, keep, self.points, settings.reduction, self.n_neighbors, rng)
+
+
+def graphs_of(
+    X: Data, settings: Settings, rng: np.random.RandomState, progress: Progress
+) -> tuple[tuple[SideGraph, SideGraph], Choice]:
+    """Graphs of the samples and of the features, and whether gross errors were put aside for them."""
+    comparison = compared(X, judged(X, settings, progress), settings, rng, progress)
+    return graphs_between(comparison.points, settings, rng, progress), comparison.choice
 
 
 def graphs_between(

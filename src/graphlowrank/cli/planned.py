@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
+from .._evenly import evenly
 from ..counts import dense, float_type, most_variable
 from ..planning import PILOTS, Plan, Task, plan
 from .options import in_options
@@ -44,7 +45,7 @@ def run_plan(
 
 def some_rows(values: Any) -> Array:
     """Rows at even distances, dense, what is missing or infinite as NaN."""
-    part = values[np.unique(np.linspace(0, values.shape[0] - 1, min(values.shape[0], PILOTS[1])).astype(int))]
+    part = values[evenly(values.shape[0], PILOTS[1])]
     part = dense(part).astype(float_type(part.dtype))
     part[~np.isfinite(part)] = np.nan
     return part

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
+from .._evenly import evenly
 from .._threads import limit_threads
 from ..counts import blocks, dense, moments
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
@@ -226,7 +227,7 @@ def _recovered(
     Values of these samples that are missing are drawn as recovered; how many is returned, too.
     """
     n = len(left.of_samples)
-    ranks = np.unique(np.linspace(0, n - 1, min(N_SHOWN, n)).astype(int))
+    ranks = evenly(n, N_SHOWN)
     shown = np.argsort(left.of_samples, kind="stable")[ranks]
     names = [f"row {row + 1}" if data.sample_names is None else data.sample_names[row] for row in shown.tolist()]
     high = WIDEST * left.typical or 1.0

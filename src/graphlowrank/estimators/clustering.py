@@ -13,6 +13,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._backend import Array
+from .._evenly import evenly
 from .._progress import Progress
 from .._threads import limit_threads
 from ..choices import Choice
@@ -22,7 +23,7 @@ from ..gaps import has_gaps
 from ..graphs import as_graph
 from ..graphs.build import gaussian_weights
 from ..graphs.filling import Filling, learn_filling
-from ..graphs.gross_errors import Sieve
+from ..graphs.gross_errors import JUDGED_BY, Sieve
 from ..graphs.neighbours import nearest_to
 from ..metrics import conductance
 from ..partition import consensus
@@ -233,7 +234,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         # Before samples are scaled one by one: entries that are alike would then differ by their sample's unit, and
         # one gross error makes all others of its sample small.
         own_units = recovery_scaling(X)
-        verdict = judged(own_units.apply(X), settings, progress)
+        verdict = judged(own_units.apply(X[evenly(len(X), JUDGED_BY)]), settings, progress)
         with progress.stage("scaling"):
             errors = verdict.present and self.scaling == "auto"
             scaling = own_units if errors else self._choose_scaling(X, settings, rng)

@@ -16,10 +16,8 @@ from ..decoders import Decoded
 from ..gamma_choice import GammaChoice
 from ..pipeline import Compressed, choose_weights, recover, reduce, solve
 from ..scaling import Scaling, recovery_scaling
-from ..two_graphs import compared, graphs_between, judged
+from ..two_graphs import graphs_of
 from ._base import LowRankTransformer, check_count
-
-SCALINGS = ("auto", "none", "features")
 
 
 class CompressivePCA(LowRankTransformer):
@@ -202,8 +200,6 @@ class CompressivePCA(LowRankTransformer):
         mask
             (n_samples, n_features) booleans, True where an entry is observed; the others are as good as NaN.
         """
-        if not isinstance(self.scaling, str) or self.scaling not in SCALINGS:
-            raise ValueError(f"scaling must be one of {', '.join(map(repr, SCALINGS))}; got {self.scaling!r}.")
         settings = self._settings()
         X = self._check_training_data(X, settings, mask)
         weights = self._check_weights(settings, X, sample_weight, feature_weight)
@@ -220,10 +216,9 @@ class CompressivePCA(LowRankTransformer):
         ) -> tuple[Scaling, Choice, GammaChoice | None, Compressed, list[Decoded]]:
             kind = settings.laplacian_kind("combinatorial")
             with progress.stage("scaling"):
-                scaling = recovery_scaling(X, self.scaling)  # type: ignore[arg-type]
+                scaling = recovery_scaling(X, self.scaling)
                 scaled = scaling.apply(X)
-            comparison = compared(scaled, judged(scaled, settings, progress), settings, rng, progress)
-            graphs = graphs_between(comparison.points, settings, rng, progress)
+            graphs, robust = graphs_of(scaled, settings, rng, progress)
             options: dict[str, Any] = {"laplacian": kind, "rank": self.n_components, "rng": rng, "progress": progress}
             problem = reduce(scaled, graphs, settings, weights=weights, **options)
             choice = choose_weights(problem, settings, self.n_components, rng, progress)
@@ -235,7 +230,7 @@ class CompressivePCA(LowRankTransformer):
                 again = reduce(scaled, graphs, settings, weights=weights, **options)
                 other = solve(again, settings, gammas, progress, short_steps=True)
                 found.append(recover(scaled, other, settings, n_components=found[0].low_rank.rank, progress=progress))
-            return scaling, comparison.choice, choice, small, found
+            return scaling, robust, choice, small, found
 
         (scaling, robust, choice, small, (decoded, *others)), progress = self._run(settings, work)
         self.draws_ = tuple(scaling.undo(one.low_rank) for one in (decoded, *others))

@@ -11,7 +11,7 @@ from .._progress import Progress
 from ..choices import Choice
 from ..pipeline import Compressed, reduce, solve
 from ..settings import Settings
-from ..two_graphs import compared, graphs_between, judged
+from ..two_graphs import graphs_of
 from ._base import LowRankTransformer, check_count
 
 
@@ -106,13 +106,12 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
 
         def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Choice]:
             kind = settings.laplacian_kind("combinatorial")
-            comparison = compared(X, judged(X, settings, progress), settings, rng, progress)
-            graphs = graphs_between(comparison.points, settings, rng, progress)
+            graphs, robust = graphs_of(X, settings, rng, progress)
             problem = reduce(
                 X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights
             )
             gammas = settings.gammas(kind)
-            return solve(problem, settings, gammas, progress, short_steps=True), comparison.choice
+            return solve(problem, settings, gammas, progress, short_steps=True), robust
 
         (small, robust), progress = self._run(settings, work)
         self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)

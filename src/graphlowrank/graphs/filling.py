@@ -90,7 +90,7 @@ def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
     rng
         Draws the rows to learn from, if there are many.
     """
-    part = X if len(X) <= LEARNT_FROM else X[np.sort(rng.choice(len(X), LEARNT_FROM, replace=False))]
+    part = drawn_rows(X, LEARNT_FROM, rng)
     missing = np.isnan(part)
     filled = np.where(missing, observed_mean(part).astype(X.dtype), part)
     for _ in range(ROUNDS):
@@ -100,6 +100,11 @@ def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
         if np.linalg.norm((filled - before)[missing]) <= SETTLED * spread:
             break
     return filling
+
+
+def drawn_rows(X: Array, at_most: int, rng: np.random.RandomState) -> Array:
+    """Rows to learn from, in order; all if they are no more."""
+    return X if len(X) <= at_most else X[np.sort(rng.choice(len(X), at_most, replace=False))]
 
 
 def directions_of(filled: Array, X: Array, missing: Array, most: int = MOST_DIRECTIONS) -> Filling:

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._backend import Array
+from .._evenly import evenly
 from ..gaps import middle_and_spread, observed_median
-from .filling import Filling, directions_of, in_blocks, learn_filling
+from .filling import Filling, directions_of, drawn_rows, in_blocks, learn_filling
 from .neighbours import nearest_neighbours
 
 LEARNT_FROM = 2000  # rows
@@ -28,8 +29,8 @@ LEAST_NOISE = 0.3  # of the middle feature's: a feature that is predicted to the
 HARMLESS = 0.03  # of a feature's deviation; errors of a few times this hide no neighbours
 MOST_ASIDE = 0.5  # of a sample
 
-LOOKED_AT = 600, 256  # samples and features that tell whether there are gross errors
-FEWEST = 50, 4
+JUDGED_BY, JUDGED_FEATURES = 600, 256  # samples and features that tell whether there are gross errors
+FEWEST_SAMPLES, FEWEST_FEATURES = 50, 4
 MOST_FEATURES = 4000  # regression on more takes long
 ENOUGH, MOST_REPEATS = 50_000, 4  # entries to hide some of, and times to do it
 HIDDEN, CAP = 0.1, 3.0  # share of entries to predict, and deviations that count at most
@@ -97,7 +98,7 @@ def learn_sieve(X: Array, rng: np.random.RandomState) -> Sieve:
     rng
         Draws the rows to learn from, if there are many.
     """
-    part = X if len(X) <= LEARNT_FROM else X[np.sort(rng.choice(len(X), LEARNT_FROM, replace=False))]
+    part = drawn_rows(X, LEARNT_FROM, rng)
     missing = np.isnan(part)
     middle, spread = (along.astype(X.dtype) for along in _by_medians(part))
     known = np.where(missing, middle, part)
@@ -126,21 +127,21 @@ def judge(X: Array, n_neighbors: int) -> Verdict:
     """
     if X.shape[1] > MOST_FEATURES:
         return Verdict(present=False, reason=f"more than {MOST_FEATURES} features are too many to tell by")
-    part = X[_evenly(len(X), LOOKED_AT[0])]
+    part = X[evenly(len(X), JUDGED_BY)]
     # Where most entries are alike, as in counts, the few others are the signal: not in deviations by the median.
     spread = middle_and_spread(part)[1]
     varies = np.flatnonzero(spread > 0)
-    varies = varies[_evenly(len(varies), LOOKED_AT[1])]
+    varies = varies[evenly(len(varies), JUDGED_FEATURES)]
     part, spread = part[:, varies], spread[varies]
-    if len(part) < FEWEST[0] or len(varies) < FEWEST[1]:
+    if len(part) < FEWEST_SAMPLES or len(varies) < FEWEST_FEATURES:
         return Verdict(present=False, reason="too few samples or features to tell")
     plain, gain = _gain(part, n_neighbors, spread)
     if gain.size > 1 and gain.mean() > max(WORTH * plain.mean(), SURE * gain.std() / np.sqrt(gain.size)):
         share = gain.mean() / plain.mean()
         return Verdict(
-            present=True, reason=f"neighbours predict hidden entries better by {share:.0%} if errors are put aside"
+            present=True, reason=f"neighbours predict hidden entries better by {share:.0%} with others put aside"
         )
-    return Verdict(present=False, reason="neighbours would not predict hidden entries better if any were put aside")
+    return Verdict(present=False, reason="putting entries aside would not help neighbours to predict hidden ones")
 
 
 def _gain(X: Array, n_neighbors: int, spread: Array) -> tuple[Array, Array]:
@@ -149,8 +150,7 @@ def _gain(X: Array, n_neighbors: int, spread: Array) -> tuple[Array, Array]:
     losses = []
     for _ in range(np.clip(ENOUGH // X.size, 1, MOST_REPEATS)):
         hidden = (rng.random_sample(X.shape) < HIDDEN) & ~np.isnan(X)
-        seen = np.where(hidden, np.nan, X)
-        hidden[np.isnan(seen).all(axis=1)] = False  # something must be left to tell the neighbours by
+        hidden[(hidden | np.isnan(X)).all(axis=1)] = False  # something must be left to tell the neighbours by
         seen = np.where(hidden, np.nan, X)
         losses.append(
             [
@@ -210,7 +210,3 @@ def _far(left_over: Array, limits: Array, missing: Array) -> Array:
     unknown = far.sum(axis=1) > MOST_ASIDE * (~missing).sum(axis=1)
     far[unknown] = over[unknown] > FAR * NORMAL * _row_medians(over[unknown])[:, None]
     return far | missing
-
-
-def _evenly(n: int, most: int) -> Array:
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int)) if n else np.arange(0)
