@@ -21,8 +21,8 @@ from graphlowrank._threads import limit_threads
 from graphlowrank.datasets import load_orl, make_low_rank_on_graphs, sparse_noise
 from graphlowrank.linalg.svd import leading_svd
 from graphlowrank.metrics import recovery_error
+from graphlowrank.options import Settings
 from graphlowrank.pipeline import compress, recover
-from graphlowrank.settings import Settings
 
 RANK = object()  # in options: the rank of the job
 ROWS = {

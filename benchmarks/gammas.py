@@ -11,7 +11,7 @@ other than the library's look at the whole grid, one fold of hidden entries for 
 The work of a choice is its iterations times the entries of the block, over those of the solve that follows it from the
 data at the gammas chosen.
 
-    held-out         graphlowrank.gamma_choice, with the rank it finds
+    held-out         graphlowrank.auto.gammas, with the rank it finds
     held-out, uncut  mean error of the whole solution on the hidden entries
     discrepancy      residual of the cut solution nearest to the noise
     GCV              generalised cross-validation of the l2 model
@@ -28,15 +28,15 @@ from sklearn.datasets import load_digits
 
 from graphlowrank._progress import Progress
 from graphlowrank._threads import limit_threads
+from graphlowrank.auto.gammas import LATTICE, choose_gammas, hide_entries
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
 from graphlowrank.decoders import Side
 from graphlowrank.decoders.subspace import decode_subspace
-from graphlowrank.gamma_choice import LATTICE, choose_gammas, hide_entries
 from graphlowrank.linalg.svd import leading_svd, rank_of
 from graphlowrank.metrics import recovery_error
 from graphlowrank.models import solve_frpcag
-from graphlowrank.settings import AUTO_GAMMAS, Settings
-from graphlowrank.standardise import Block, sampled_block
+from graphlowrank.options import AUTO_GAMMAS, Settings
+from graphlowrank.preprocessing.standardize import Block, sampled_block
 from graphlowrank.two_graphs import graphs_of
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))

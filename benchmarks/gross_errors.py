@@ -20,10 +20,10 @@ from sklearn import datasets as tables
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import gaussian_noise
 from graphlowrank.experiments.data import DATA
-from graphlowrank.graphs.gross_errors import judge, learn_sieve
-from graphlowrank.graphs.neighbours import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbours
 from graphlowrank.metrics import clustering_error, recovery_error
-from graphlowrank.standardise import prepare
+from graphlowrank.preprocessing.outliers import judge, learn_sieve
+from graphlowrank.preprocessing.standardize import prepare
 
 ERRORS = (("ends", 0.0), ("ends", 0.05), ("ends", 0.2), ("far", 0.05), ("far", 0.2))
 COMPARED, N_NEIGHBORS = 2000, 10

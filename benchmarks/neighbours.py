@@ -35,7 +35,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import current_threads, limit_threads
 from graphlowrank.datasets import load_mnist, load_usps, load_video, load_worm_neurons
-from graphlowrank.graphs import cells, neighbours
+from graphlowrank.graphs import search as neighbours
+from graphlowrank.graphs import search_cells as cells
 
 K = 10
 QUERIES = 2000  # rows that recall is measured on

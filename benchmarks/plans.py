@@ -20,11 +20,12 @@ import numpy as np
 from label_free import load_worm
 from sklearn import datasets as tables
 
-from graphlowrank import CompressiveClustering, CompressivePCA, planning
+from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.bench.growth import clouds
 from graphlowrank.bench.memory import forget_peak, peak_memory
 from graphlowrank.cli.planned import some_rows
 from graphlowrank.datasets import load_pbmc
+from graphlowrank.estimators import planning
 from graphlowrank.experiments.data import DATA
 
 MODELS = {"cluster": CompressiveClustering, "recover": CompressivePCA}

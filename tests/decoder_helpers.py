@@ -4,8 +4,8 @@ import numpy as np
 
 from graphlowrank.decoders import Side
 from graphlowrank.graphs import lowest_eigenpairs
+from graphlowrank.preprocessing.standardize import StandardisedData
 from graphlowrank.sampling import draw
-from graphlowrank.standardise import StandardisedData
 from helpers import disjoint, random_graph
 
 

@@ -35,7 +35,7 @@ import scipy.sparse as sp
 import zarr
 from PIL import Image
 
-from graphlowrank import tables
+from graphlowrank import io as tables
 
 OUTCOMES = ("read", "refused", "helper", "crashed", "hung", "wrong")
 MEMORY = 8 * 2**30
@@ -301,7 +301,7 @@ def work(connection, folder):
     """Read what the numbers that come say."""
     import resource
 
-    from graphlowrank.tables.reading import hdf5
+    from graphlowrank.io.reading import hdf5
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

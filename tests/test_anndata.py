@@ -15,7 +15,7 @@ from graphlowrank import CompressiveClustering
 from graphlowrank import anndata as ours
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.principal import coordinates
+from graphlowrank.preprocessing.principal import coordinates
 
 N_CELLS, N_GENES = 90, 40
 

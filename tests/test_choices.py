@@ -18,10 +18,11 @@ from graphlowrank import (
     RobustPCA,
     RobustPCAOnGraphs,
 )
-from graphlowrank.choices import Choice, FitReport, health
-from graphlowrank.cluster_count import count_clusters
+from graphlowrank.auto.choice import Choice
+from graphlowrank.auto.n_clusters import count_clusters
+from graphlowrank.estimators.fit_report import FitReport, health
 from graphlowrank.graphs import Graph
-from graphlowrank.settings import AFFORDABLE_ENTRIES, AUTO_SAMPLES, Settings
+from graphlowrank.options import AFFORDABLE_ENTRIES, AUTO_SAMPLES, Settings
 
 EVERY = [
     CompressiveClustering(3), CompressivePCA(3), FastRobustPCAOnGraphs(), GraphLaplacianPCA(2), GraphNMF(2),

@@ -27,9 +27,9 @@ from graphlowrank.cli.shell import RemedyError
 from graphlowrank.cli.telling import as_text, in_sizes
 from graphlowrank.estimators.clustering import OPTIONS
 from graphlowrank.graphs import knn_graph
-from graphlowrank.principal import coordinates
-from graphlowrank.tables import Table
-from graphlowrank.tables.writing import labels as label_files
+from graphlowrank.io import Table
+from graphlowrank.io.writing import labels as label_files
+from graphlowrank.preprocessing.principal import coordinates
 from helpers import interruptible
 
 HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
@@ -297,7 +297,7 @@ def test_a_graph_of_the_file_is_used(here, blobs):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
     counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
     values = sp.csr_array(counts) if sparse else counts
     names = tuple(f"g{i}" for i in range(40))
     found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
@@ -360,7 +360,7 @@ def with_gaps(X, *places):
 @pytest.mark.parametrize("preparation", [Preparation(), Preparation(normalize_counts=True, top_features=39)])
 def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparation):
     counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 40 * 7)
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 40 * 7)
     X = with_gaps(counts, (3, 4), (50, 2), (50, 6))
     found = prepare(Table(sp.csr_array(X) if sparse else X), preparation, Path("x"))
     assert isinstance(found.X, np.ndarray)  # the estimators take gaps in dense matrices

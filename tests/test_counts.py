@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import counts
-from graphlowrank.counts import (
+from graphlowrank.preprocessing.counts import (
     are_counts,
     blocks,
     gathered,

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank.decoders import LowRankMatrix, Side, decode_labels, decode_subspace, upsample
+from graphlowrank.clustering.labels import decode_labels
+from graphlowrank.decoders import LowRankMatrix, Side, decode_subspace, upsample
 from graphlowrank.graphs import Graph, chain_graph, knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.regression import robust_scores

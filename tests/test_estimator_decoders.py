@@ -9,8 +9,8 @@ from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import Graph
 from graphlowrank.metrics import clustering_error, recovery_error
+from graphlowrank.preprocessing.standardize import StandardisedData
 from graphlowrank.sampling import choose
-from graphlowrank.standardise import StandardisedData
 from helpers import disjoint
 
 ROBUST = [name for name in DECODERS if name not in ("approximate2", "approximate3")]

@@ -20,7 +20,7 @@ from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnG
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import clustering_error, recovery_error
-from graphlowrank.settings import Settings
+from graphlowrank.options import Settings
 
 ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]

@@ -13,7 +13,7 @@ from graphlowrank.experiments import data, growth, robust, timing
 from graphlowrank.experiments.spec import parse_experiment, read_experiment
 from graphlowrank.graphs import knn_graph
 from graphlowrank.methods import METHODS, Fitted
-from graphlowrank.standardise import prepare
+from graphlowrank.preprocessing.standardize import prepare
 
 # Seconds and iterations as printed, row by row: G_r, G_c, FRPCAG, CPCA, RPCAG, RPCA; None for infinity.
 PRINTED = {

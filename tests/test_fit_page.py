@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from graphlowrank.choices import Choice, FitReport, GraphHealth
+from graphlowrank.auto.choice import Choice
+from graphlowrank.estimators.fit_report import FitReport, GraphHealth
 from graphlowrank.report import fit_drawing as drawing
 from graphlowrank.report.fit_page import FitPage, Found, Recovered
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import graphlowrank.gamma_choice as module
+import graphlowrank.auto.gammas as module
 from graphlowrank import CompressivePCA
+from graphlowrank.auto.gammas import LATTICE, choose_gammas, choose_rank, climb, descend, hide_entries
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.gamma_choice import LATTICE, choose_gammas, choose_rank, climb, descend, hide_entries
 from graphlowrank.graphs import knn_graph
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.frpcag_path import FRPCAGPath, spectrum_of

@@ -18,14 +18,14 @@ from graphlowrank import (
     RobustPCAOnGraphs,
 )
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.gaps import has_gaps, observed_mean, observed_median
 from graphlowrank.graphs import knn_graph
-from graphlowrank.graphs.filling import fill_gaps, learn_filling
-from graphlowrank.graphs.neighbours import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbours
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.huber import huber_fit
 from graphlowrank.models.regression import robust_scores
-from graphlowrank.standardise import mean_and_deviation
+from graphlowrank.preprocessing.imputer import fill_gaps, learn_filling
+from graphlowrank.preprocessing.missing import has_gaps, observed_mean, observed_median
+from graphlowrank.preprocessing.standardize import mean_and_deviation
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
 

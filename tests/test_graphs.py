@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-import graphlowrank.graphs.build as build_module
 import graphlowrank.graphs.graph as graph_module
+import graphlowrank.graphs.knn as build_module
 from graphlowrank.decoders import upsample
 from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
-from graphlowrank.graphs.build import WEIGHT_FLOOR
+from graphlowrank.graphs.knn import WEIGHT_FLOOR
 from graphlowrank.graphs.locality import renumber
 from graphlowrank.linalg.eigen import largest_eigenvalue
 from graphlowrank.reduction import kron_reduce

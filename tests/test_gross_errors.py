@@ -11,9 +11,9 @@ from sklearn.datasets import load_digits
 import graphlowrank
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.graphs.gross_errors import judge, learn_sieve
-from graphlowrank.graphs.neighbours import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbours
 from graphlowrank.metrics import clustering_error, recovery_error
+from graphlowrank.preprocessing.outliers import judge, learn_sieve
 
 
 def spoilt(seed=0, *, n=400, p=30, share=0.05, noise=0.1, size=15):

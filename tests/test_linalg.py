@@ -14,10 +14,10 @@ import graphlowrank.linalg.svd as svd_module
 from graphlowrank._backend import spmm
 from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
 from graphlowrank.graphs import chain_graph
-from graphlowrank.linalg import pcg
 from graphlowrank.linalg.grounded import GroundedLaplacian
-from graphlowrank.linalg.pcg import block_pcg
 from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
+from graphlowrank.solvers import pcg
+from graphlowrank.solvers.pcg import block_pcg
 from helpers import random_graph
 
 
@@ -121,7 +121,7 @@ def test_what_is_not_a_number_is_not_solved(monkeypatch, compiled_above):
 @pytest.mark.parametrize("power", [-60, 70])
 def test_columns_whose_squares_leave_single_precision(rng, monkeypatch, power, compiled_above):
     """A constant feature, centred, is a column of rounding errors: it must not keep the others waiting."""
-    monkeypatch.setattr("graphlowrank.linalg.pcg.COMPILED_ABOVE", compiled_above)
+    monkeypatch.setattr("graphlowrank.solvers.pcg.COMPILED_ABOVE", compiled_above)
     M = sp.random_array((60, 60), density=0.1, rng=rng, dtype=np.float64)
     A = sp.csr_array((M @ M.T + 3 * sp.eye_array(60)).astype(np.float32))
     b = rng.standard_normal(60).astype(np.float32)

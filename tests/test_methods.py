@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from graphlowrank import CompressiveClustering
 from graphlowrank.methods import METHODS, cluster, fit, parameter_grid, sample_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.standardise import prepare
+from graphlowrank.preprocessing.standardize import prepare
 
 PAPER = {"kmeans", "le", "lle", "pca", "glpca", "mmf", "nmf", "gnmf", "rpca", "rpcag", "frpcag", "cpca"}
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from graphlowrank import RobustPCA, estimators
-from graphlowrank.choices import Choice
-from graphlowrank.model_files import load_model, save_model
-from graphlowrank.scaling import Scaling
-from graphlowrank.stored_values import NUMBERS, SPARSE
+from graphlowrank.auto.choice import Choice
+from graphlowrank.estimators.model_files import load_model, save_model
+from graphlowrank.estimators.stored_values import NUMBERS, SPARSE
+from graphlowrank.preprocessing.scaling import Scaling
 from helpers import random_graph
 
 RNG = np.random.default_rng(0)

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-import graphlowrank.graphs.neighbours as module
+import graphlowrank.graphs.search as module
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import nearest_neighbours
-from graphlowrank.graphs.cells import Candidates
-from graphlowrank.graphs.neighbours import nearest_of, nearest_to
+from graphlowrank.graphs.search import nearest_of, nearest_to
+from graphlowrank.graphs.search_cells import Candidates
 
 
 def brute_force(X, k):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from graphlowrank.clustering import Candidate, choose, consensus, improve, merge, modularity_along, moves
+from graphlowrank.clustering.selection import neighbour_shares
 from graphlowrank.decoders import Side
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import conductance, modularity
-from graphlowrank.partition import Candidate, choose, consensus, improve, merge, modularity_along, moves
-from graphlowrank.partition.selection import neighbour_shares
 
 
 def random_graph(seed, n=30, density=0.15, dtype=np.float64):

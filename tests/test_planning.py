@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from graphlowrank import CompressiveClustering, CompressivePCA, planning
-from graphlowrank.planning import Plan, Stage, plan
+from graphlowrank import CompressiveClustering, CompressivePCA
+from graphlowrank.estimators import planning
+from graphlowrank.estimators.planning import Plan, Stage, plan
 
 LINEAR = {"scaling": 0.1, "sample graph": 1.0, "reduction": 0.2, "frpcag": 0.5, "partitions": 0.3, "decoding": 0.4}
 

@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from graphlowrank import LowRankMatrix, principal
-from graphlowrank.principal import centred_svd, coordinates
+from graphlowrank import LowRankMatrix
+from graphlowrank.preprocessing import principal
+from graphlowrank.preprocessing.principal import centred_svd, coordinates
 
 
 @pytest.fixture(params=["few samples", "few features", "neither"])
@@ -14,7 +15,7 @@ def way(request, monkeypatch):
     """Which side is short enough for an exact decomposition."""
     if request.param != "few samples":
         monkeypatch.setattr(principal, "GRAM_UP_TO", 20 if request.param == "few features" else 5)
-    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 12 * 7)  # blocks of seven rows
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 12 * 7)  # blocks of seven rows
 
 
 def made_up(n_features=12, seed=0):

@@ -21,7 +21,7 @@ from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
 from graphlowrank.cli.preparing import Prepared
-from graphlowrank.tables import Table, read, write_matrix
+from graphlowrank.io import Table, read, write_matrix
 from helpers import interruptible
 
 HELP = "see graphlowrank recover --help, or run it again with --debug to see where it failed"
@@ -315,7 +315,7 @@ def dotted(seed=0):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr("graphlowrank.counts.BLOCK_BYTES", 8 * 12 * 7)
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 12 * 7)
 
 
 @pytest.mark.usefixtures("few_rows")

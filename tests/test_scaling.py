@@ -10,8 +10,8 @@ from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.metrics import clustering_error, conductance
-from graphlowrank.scaling import choose_scaling, recovery_scaling, scaling_of
-from graphlowrank.standardise import prepare
+from graphlowrank.preprocessing.scaling import choose_scaling, recovery_scaling, scaling_of
+from graphlowrank.preprocessing.standardize import prepare
 
 
 @pytest.fixture

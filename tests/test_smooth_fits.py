@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 
 from decoder_helpers import Problem, dense_fit, dense_interpolation, unit
+from graphlowrank.clustering.labels import decode_labels
 from graphlowrank.decoders import (
     Side,
     decode_approximate,
-    decode_labels,
     decode_subspace,
     fit_smooth,
     upsample,
@@ -19,8 +19,8 @@ from graphlowrank.decoders import (
 from graphlowrank.decoders import penalty as penalty_module
 from graphlowrank.decoders.factors import factorise
 from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
-from graphlowrank.linalg import spd
 from graphlowrank.sampling import draw
+from graphlowrank.solvers import spd
 
 # --- penalties: approximate, subspace, filters ----------------------------------------------------------------------
 

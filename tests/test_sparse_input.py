@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.graphs import knn_graph, sparse_search
+from graphlowrank.graphs import knn_graph
+from graphlowrank.graphs import search_sparse as sparse_search
 from graphlowrank.graphs.candidates import Candidates
-from graphlowrank.graphs.neighbours import nearest_neighbours, nearest_to
+from graphlowrank.graphs.search import nearest_neighbours, nearest_to
 from graphlowrank.linalg.svd import sketched_directions
-from graphlowrank.scaling import choose_scaling, scaling_of
-from graphlowrank.shifted_sparse import ShiftedSparse, as_shifted_sparse
-from graphlowrank.standardise import StandardisedData, mean_and_deviation, standardised
+from graphlowrank.preprocessing.scaling import choose_scaling, scaling_of
+from graphlowrank.preprocessing.sparse import ShiftedSparse, as_shifted_sparse
+from graphlowrank.preprocessing.standardize import StandardisedData, mean_and_deviation, standardised
 
 
 def counts(n=300, p=120, n_groups=3, seed=0, dtype=np.float64):

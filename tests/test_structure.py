@@ -14,18 +14,20 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
-    ["cli", "__main__"], ["experiments"], ["bench"], ["video", "tomography"], ["report"], ["methods"],
-    ["planning", "anndata"],
-    ["estimators", "model_files", "stored_values"], ["guarantees"],
-    ["clusters"], ["pipeline"], ["small_problem", "gamma_choice", "two_graphs"], ["scaling", "cluster_count"],
-    ["settings", "standardise"], ["choices"], ["partition"], ["decoders"],
-    ["models"], ["solvers"], ["reduction"], ["sampling"], ["tables"], ["datasets"], ["metrics"], ["graphs"],
-    ["principal"], ["linalg"], ["counts"],
-    ["kernels"], ["solution"], ["gaps"], ["shifted_sparse"], ["_evenly"], ["_backend"],
-    ["_threads", "_progress", "_files", "_version"],
+    ["cli", "__main__"],
+    ["experiments"], ["bench"], ["methods"],  # to move out of the package
+    ["video", "tomography", "report", "io", "anndata", "guarantees"],
+    ["estimators"],
+    ["pipeline", "clusters", "small_problem", "two_graphs", "options"],
+    ["auto", "clustering"],
+    ["decoders", "models"],
+    ["solvers", "reduction", "sampling", "datasets", "metrics"],
+    ["graphs", "preprocessing"],
+    ["linalg", "kernels"],
+    ["_backend", "_evenly", "_threads", "_progress", "_files", "_reading", "_version"],
 ]  # fmt: skip
 # The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.
-ALLOWED_UP = {("_backend", "kernels")}
+ALLOWED_UP = {("_backend", "kernels"), ("preprocessing", "decoders"), ("preprocessing", "sampling")}
 
 
 def layer_of(name):

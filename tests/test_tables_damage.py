@@ -3,7 +3,7 @@
 import pytest
 
 import fuzz_tables as made
-from graphlowrank.tables.reading import hdf5
+from graphlowrank.io.reading import hdf5
 
 HDF5 = [kind for kind in made.FORMATS if kind.startswith(("h5", "mat 7.3"))]  # a process each, so fewer
 OTHERS = [kind for kind in made.FORMATS if kind not in HDF5]

@@ -23,8 +23,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
 import fuzz_tables as made
-from graphlowrank.tables import Table, memory, read
-from graphlowrank.tables.reading import hdf5, zarr_store
+from graphlowrank.io import Table, memory, read
+from graphlowrank.io.reading import hdf5, zarr_store
 
 X = made.dense()
 S = made.sparse()
@@ -481,7 +481,7 @@ def test_pickles_are_never_loaded(tmp_path):
 
 
 def test_no_pickle_and_no_eval_in_the_code():
-    for path in Path(sys.modules["graphlowrank.tables"].__file__).parent.rglob("*.py"):
+    for path in Path(sys.modules["graphlowrank.io"].__file__).parent.rglob("*.py"):
         text = path.read_text()
         for word in ("allow_pickle=True", "pickle.load", "eval(", "exec(", "yaml.load", "np.load("):
             assert word not in text, path

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from graphlowrank.tables import read
-from graphlowrank.tables.reading import text_arrow, text_cells, text_layout, text_plain
+from graphlowrank.io import read
+from graphlowrank.io.reading import text_arrow, text_cells, text_layout, text_plain
 
 NAN = np.nan
 LINES = "\n" * 15
@@ -175,7 +175,7 @@ def test_an_endless_line_is_not_waited_for(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("parser")
 def test_packed_rows_stop_where_memory_does(tmp_path, monkeypatch):
-    from graphlowrank.tables import memory
+    from graphlowrank.io import memory
 
     monkeypatch.setattr(text_arrow, "BLOCK_BYTES", 10**5)
     path = written(tmp_path, b"1,2\n" * 10**6, "x.csv.gz")

@@ -21,10 +21,10 @@ from numpy.testing import assert_array_equal
 
 import fuzz_tables as made
 from graphlowrank import LowRankMatrix
-from graphlowrank.tables import read, write_labels, write_matrix
-from graphlowrank.tables.writing import matrix as matrix_module
-from graphlowrank.tables.writing import rows
-from graphlowrank.tables.writing.labels import check_labels_place
+from graphlowrank.io import read, write_labels, write_matrix
+from graphlowrank.io.writing import matrix as matrix_module
+from graphlowrank.io.writing import rows
+from graphlowrank.io.writing.labels import check_labels_place
 
 X = made.dense()
 SAMPLES, FEATURES = tuple(made.SAMPLES), tuple(made.FEATURES)

@@ -20,7 +20,7 @@ from graphlowrank import _files
 from graphlowrank.cli import Solver, app, shell
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
-from graphlowrank.settings import SolverName
+from graphlowrank.options import SolverName
 from graphlowrank.video import VideoReport, open_frames, separate, stream
 from graphlowrank.video.writing import images, open_sink
 from graphlowrank.video.writing import video as encoding

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         RobustPCA,
         RobustPCAOnGraphs,
     )
+    from .estimators.model_files import load
+    from .estimators.planning import plan
     from .guarantees import diagnose
-    from .model_files import load
-    from .planning import plan
 
 _HOME = {
     "CompressiveClustering": ".estimators",
@@ -36,23 +36,25 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
-    "load": ".model_files",
-    "plan": ".planning",
+    "load": ".estimators.model_files",
+    "plan": ".estimators.planning",
 }
-_MODULES = (
-    "anndata",
-    "counts",
-    "datasets",
-    "decoders",
-    "graphs",
-    "guarantees",
-    "linalg",
-    "metrics",
-    "models",
-    "reduction",
-    "sampling",
-    "solvers",
-)
+_MODULES = {
+    "anndata": ".anndata",
+    "counts": ".preprocessing.counts",
+    "datasets": ".datasets",
+    "decoders": ".decoders",
+    "graphs": ".graphs",
+    "guarantees": ".guarantees",
+    "linalg": ".linalg",
+    "metrics": ".metrics",
+    "models": ".models",
+    "reduction": ".reduction",
+    "sampling": ".sampling",
+    "solvers": ".solvers",
+    "tomography": ".tomography",
+    "video": ".video",
+}
 
 __all__ = [  # noqa: PLE0604
     "__version__",
@@ -76,7 +78,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name], __name__), name)
     if name in _MODULES:
-        return import_module(f".{name}", __name__)
+        return import_module(_MODULES[name], __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

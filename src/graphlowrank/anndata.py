@@ -17,11 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .counts import are_counts, blocks, data_of, gathered, log_recipe, made, most_variable, stays_sparse
 from .estimators import CompressiveClustering
 from .estimators._base import check_count
 from .graphs import Graph, as_graph
-from .principal import coordinates
+from .preprocessing.counts import are_counts, blocks, data_of, gathered, log_recipe, made, most_variable, stays_sparse
+from .preprocessing.principal import coordinates
 
 _PARTS = ("obs", "obsm", "obsp", "uns", "layers")
 

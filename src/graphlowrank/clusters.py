@@ -9,11 +9,10 @@ import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
-from .decoders import decode_labels
-from .decoders.labels import Scores, leading_directions
-from .partition import Candidate, candidates, choose
+from .clustering import Candidate, candidates, choose
+from .clustering.labels import Scores, decode_labels, leading_directions
+from .options import Settings
 from .pipeline import solve
-from .settings import Settings
 from .small_problem import SmallProblem
 
 PartitionName = Literal["graph", "k-means"]

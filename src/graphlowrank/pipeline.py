@@ -14,14 +14,14 @@ import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
+from .auto.gammas import GammaChoice
 from .decoders import DECODERS, Decoded
-from .gamma_choice import GammaChoice
 from .graphs.laplacian import LaplacianKind
-from .settings import Settings
-from .shifted_sparse import Data
+from .options import Settings
+from .preprocessing.sparse import Data
+from .preprocessing.standardize import StandardisedData, sampled_block
 from .small_problem import UNWEIGHTED, SmallProblem, Weights
-from .solution import Solution
-from .standardise import StandardisedData, sampled_block
+from .solvers.solution import Solution
 from .two_graphs import SideGraph, graphs_of
 
 

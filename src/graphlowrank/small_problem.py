@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._backend import Array
+from .auto.gammas import GammaChoice, choose_gammas
 from .decoders import Side
-from .gamma_choice import GammaChoice, choose_gammas
-from .gaps import has_gaps
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
 from .models import LowRankPlusSparse, solve_frpcag, solve_rpca, solve_rpcag
+from .options import Settings
+from .preprocessing.missing import has_gaps
+from .preprocessing.standardize import Block
 from .reduction import reduce_graph
 from .sampling import draw
-from .settings import Settings
-from .solution import Solution
 from .solvers.fista import Callback
-from .standardise import Block
+from .solvers.solution import Solution
 
 CHOSEN_ON, FEWEST_SAMPLES = 800, 400  # kept samples or features: more choose the same gammas (MNIST)
 ENTRIES = 200_000  # of the part they are chosen on, where sides allow

@@ -9,16 +9,16 @@ import numpy as np
 
 from ._backend import Array
 from ._progress import Progress
-from .choices import Choice
+from .auto.choice import Choice
 from .decoders import Side
-from .gaps import has_gaps
 from .graphs import Graph, as_graph, knn_graph
-from .graphs.filling import Filling, learn_filling
-from .graphs.gross_errors import Sieve, Verdict, judge, learn_sieve
+from .options import Settings, SideName
+from .preprocessing.imputer import Filling, learn_filling
+from .preprocessing.missing import has_gaps
+from .preprocessing.outliers import Sieve, Verdict, judge, learn_sieve
+from .preprocessing.sparse import Data, ShiftedSparse
 from .reduction import reduce_graph
 from .sampling import choose, draw
-from .settings import Settings, SideName
-from .shifted_sparse import Data, ShiftedSparse
 
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared: enough to rank them, whatever n is
 

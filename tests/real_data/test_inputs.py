@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.counts import gathered, log_recipe
 from graphlowrank.datasets import load_usps, load_worm_neurons
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
+from graphlowrank.preprocessing.counts import gathered, log_recipe
 
 pytestmark = pytest.mark.real_data
 

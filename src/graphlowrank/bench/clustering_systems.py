@@ -66,7 +66,7 @@ def frpcag(task: Task, record: Record, max_iter: int = 1000) -> Array:
     """Our uncompressed model with the settings of the compressed one, then k-means on its answer."""
     with record.timing("import"):
         from ..estimators import FastRobustPCAOnGraphs
-        from ..settings import AUTO_GAMMAS
+        from ..options import AUTO_GAMMAS
 
     gamma_samples, gamma_features = AUTO_GAMMAS["normalized"]
     model = FastRobustPCAOnGraphs(

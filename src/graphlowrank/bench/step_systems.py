@@ -79,7 +79,7 @@ def _iterations(solve: Callable[[int], Any], data: StepData, record: Record) -> 
 def _problem(data: StepData) -> tuple[Array, Any, Any, dict[str, Any]]:
     """Return data, Laplacians and gammas as the clustering estimator has them."""
     from ..graphs import Graph, knn_graph
-    from ..settings import AUTO_GAMMAS
+    from ..options import AUTO_GAMMAS
 
     X = data.X - data.X.mean(axis=0)
     X /= np.abs(X).mean()

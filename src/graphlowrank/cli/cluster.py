@@ -13,11 +13,11 @@ import numpy as np
 from .._backend import Array
 from .._threads import limit_threads
 from ..estimators import CompressiveClustering
+from ..io import write_labels
+from ..io.writing.labels import check_labels_place
 from ..linalg.svd import positive_signs
-from ..principal import coordinates
+from ..preprocessing.principal import coordinates
 from ..report.fit_page import FitPage, Found
-from ..tables import write_labels
-from ..tables.writing.labels import check_labels_place
 from .options import in_options
 from .outputs import all_or_none, check_apart
 from .preparing import Input, Preparation, Prepared, prepare

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._backend import Array
 from .._evenly import evenly
-from ..counts import dense, float_type, most_variable
-from ..planning import PILOTS, Plan, Task, plan
+from ..estimators.planning import PILOTS, Plan, Task, plan
+from ..preprocessing.counts import dense, float_type, most_variable
 from .options import in_options
 from .preparing import Input
 from .shell import hearing_warnings, naming_options

@@ -12,11 +12,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .. import counts
 from .._backend import Array
-from ..counts import blocks, data_of, float_type, gathered, is_complete, log_recipe, made, most_variable, n_missing
-from ..tables import Table, read
-from ..tables.memory import allowed_bytes
+from ..io import Table, read
+from ..io.memory import allowed_bytes
+from ..preprocessing import counts
+from ..preprocessing.counts import (
+    blocks,
+    data_of,
+    float_type,
+    gathered,
+    is_complete,
+    log_recipe,
+    made,
+    most_variable,
+    n_missing,
+)
 from .shell import RemedyError
 
 COPIES = 2  # of the matrix that a fit holds: as it came, and scaled
@@ -25,7 +35,7 @@ FEWER = "keep fewer features by --top-features, such as --top-features 2000"
 
 @dataclass(frozen=True)
 class Input:
-    """What to read; see :func:`graphlowrank.tables.read`."""
+    """What to read; see :func:`graphlowrank.io.read`."""
 
     path: Path
     key: str | None = None

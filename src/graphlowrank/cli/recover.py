@@ -14,13 +14,13 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._evenly import evenly
 from .._threads import limit_threads
-from ..counts import blocks, dense, moments
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
-from ..principal import centred_svd
+from ..io import Table, write_matrix
+from ..io.packages import need
+from ..io.writing.matrix import WRITERS
+from ..preprocessing.counts import blocks, dense, moments
+from ..preprocessing.principal import centred_svd
 from ..report.fit_page import FitPage, Recovered
-from ..tables import Table, write_matrix
-from ..tables.packages import need
-from ..tables.writing.matrix import WRITERS
 from .options import in_options
 from .outputs import all_or_none, check_apart
 from .preparing import Input, Preparation, Prepared, prepare

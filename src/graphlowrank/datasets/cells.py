@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
+from .._reading import reading
 from .files import Folder, find_file
-from .formats import expect, read_npz, reading
+from .formats import expect, read_npz
 
 BLOCK_ROWS = 128
 MAX_ENTRIES = 2**31

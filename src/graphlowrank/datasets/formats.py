@@ -6,14 +6,11 @@ taken for them, nothing is unpacked to disk, and nothing stored as Python object
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import math
 import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -22,23 +19,10 @@ from numpy.lib import format as npy_format
 from scipy.io import loadmat
 
 from .._backend import Array
+from .._reading import reading
 
 MAX_BYTES = 2**31  # of one array; the largest here has 161 MB
 MAX_PICTURE_BYTES = 2**24
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn whatever a reader raises on damaged bytes into one sentence that names the file."""
-    try:
-        yield
-    except Exception as error:  # decoders meet damaged bytes with almost any exception
-        # The system's own errors: no permission, a failing disk. EINVAL is a seek to a place that cannot be.
-        if isinstance(error, OSError) and error.errno not in {None, errno.EINVAL}:
-            raise
-        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
-        fault = "too large or damaged" if isinstance(error, MemoryError) else "damaged"
-        raise ValueError(f"{path} is {fault}: {reason.rstrip('.')}.") from error
 
 
 def expect(condition: object, path: Path, what: str) -> None:

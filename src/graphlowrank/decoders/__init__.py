@@ -9,7 +9,6 @@
     decode_approximate2  feature vectors upsampled, the data projected on them
     decode_approximate3  sample vectors upsampled, the data projected on them
     decode_robust        the data fitted on the compressed factors, gross errors ignored: no graph needed
-    decode_labels        compressed low-rank matrix -> cluster labels (Algorithm 3)
     upsample             values on kept nodes -> the smoothest signal through them (Lemma 1)
     Side                 graph, kept nodes and importance weights of the samples or the features
     LowRankMatrix        the factors of a large matrix, decoded only where asked
@@ -17,16 +16,15 @@
 
 from collections.abc import Callable
 
+from ..sampling.nodes import Side
 from .alternate import alternate_matrix, decode_alternate
 from .factors import Decoded
 from .ideal import decode_ideal, fit_bandlimited
-from .labels import Labels, decode_labels
 from .low_rank_matrix import LowRankMatrix
 from .orthonormal import decode_orthonormal, fit_orthonormal
 from .penalty import fit_smooth
 from .projections import decode_approximate2, decode_approximate3
 from .robust import decode_robust
-from .side import Side
 from .subspace import decode_approximate, decode_subspace
 from .upsample import upsample
 
@@ -44,7 +42,6 @@ DECODERS: dict[str, Callable[..., Decoded]] = {
 __all__ = [
     "DECODERS",
     "Decoded",
-    "Labels",
     "LowRankMatrix",
     "Side",
     "alternate_matrix",
@@ -53,7 +50,6 @@ __all__ = [
     "decode_approximate2",
     "decode_approximate3",
     "decode_ideal",
-    "decode_labels",
     "decode_orthonormal",
     "decode_robust",
     "decode_subspace",

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..linalg.pcg import block_pcg
 from ..linalg.svd import leading_svd
 from ..sampling import check_reach
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.pcg import block_pcg
+from ..solvers.solution import Solution
 from .factors import Decoded
 from .low_rank_matrix import LowRankMatrix
 from .penalty import REMEDY, Filter, Operator, Penalty
-from .side import Side
 
 
 def decode_alternate(
@@ -71,7 +71,7 @@ def alternate_matrix(
     filter
         g: m for L^m, or a function of the eigenvalue.
     tol, max_iter
-        Of the conjugate gradients, see :func:`graphlowrank.linalg.pcg.block_pcg`.
+        Of the conjugate gradients, see :func:`graphlowrank.solvers.pcg.block_pcg`.
     """
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")

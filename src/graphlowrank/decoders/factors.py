@@ -8,9 +8,9 @@ import numpy as np
 
 from .._backend import Array
 from ..linalg.svd import leading_svd, orthonormal_product
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .low_rank_matrix import LowRankMatrix
-from .side import Side
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from .._backend import Array
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..sampling import check_reach
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .factors import Decoded, factorise, multiply
-from .side import Side
 
 NEARLY_SINGULAR = 1e-6
 HARDLY_SEEN = 0.1  # share of its fair energy that an eigenvector must have on the kept nodes

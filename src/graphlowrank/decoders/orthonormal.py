@@ -7,11 +7,11 @@ import numpy as np
 from .._backend import Array, norm
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.svd import orthonormal_product
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .factors import Decoded, factorise
 from .low_rank_matrix import LowRankMatrix
 from .penalty import fit_smooth
-from .side import Side
 from .upsample import upsample
 
 

@@ -15,10 +15,10 @@ from ..graphs import Graph
 from ..linalg.chebyshev import apply_polynomial, fit_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.multigrid import multigrid
-from ..linalg.spd import solve_spd
 from ..sampling import check_reach
-from ..solution import Solution
-from .side import Side
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
+from ..solvers.spd import solve_spd
 from .upsample import upsample
 
 Filter = int | Callable[[Array], Array]

@@ -8,11 +8,11 @@ import numpy as np
 
 from .._backend import Array
 from ..linalg.svd import orthonormal_basis, orthonormal_product
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .factors import Decoded, factorise
 from .low_rank_matrix import LowRankMatrix
 from .penalty import Filter, fit_smooth
-from .side import Side
 
 
 def decode_approximate2(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..gaps import observed_median
 from ..models.huber import huber_fit
-from ..solution import Solution
+from ..preprocessing.missing import observed_median
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .factors import Decoded, Factors, factorise, multiply
-from .side import Side
 
 BLOCK_ENTRIES = 8_000_000  # entries of the data that are copied at a time
 MAX_ITER = 100
@@ -51,7 +51,8 @@ def decode_robust(
     samples, features
         Kept nodes and importance weights of each side.
     data
-        The full data, in the units of ``X_small``; see :class:`graphlowrank.standardise.StandardisedData`.
+        The full data, in the units of ``X_small``;
+        see :class:`~graphlowrank.preprocessing.standardize.StandardisedData`.
     n_components
         Factors to keep; None asks the rank rule.
     corner

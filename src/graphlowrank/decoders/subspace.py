@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from .._backend import Array
-from ..solution import Solution
+from ..sampling.nodes import Side
+from ..solvers.solution import Solution
 from .factors import Decoded, factorise, multiply
 from .penalty import Filter, fit_smooth
-from .side import Side
 
 
 def decode_subspace(

@@ -10,9 +10,9 @@ from .._backend import Array, spmm
 from ..graphs import Graph
 from ..linalg.grounded import GroundedLaplacian
 from ..linalg.multigrid import multigrid, pyamg_installed
-from ..linalg.spd import Preconditioner, solve_spd
 from ..sampling import check_reach
-from ..solution import Solution
+from ..solvers.solution import Solution
+from ..solvers.spd import Preconditioner, solve_spd
 
 SINGLE_PRECISION_FROM = 1e-5  # tol
 

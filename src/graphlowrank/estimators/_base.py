@@ -17,17 +17,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
-from ..choices import Choice, FitReport, health
-from ..gamma_choice import GammaChoice
-from ..gaps import check_all_observed_somewhere, has_gaps
+from ..auto.choice import Choice
+from ..auto.gammas import GammaChoice
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..models.regression import robust_scores
+from ..options import AUTO_RANK, Settings
+from ..preprocessing.missing import check_all_observed_somewhere, has_gaps
+from ..preprocessing.sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows, some_rows
 from ..sampling import check_indices
-from ..settings import AUTO_RANK, Settings
-from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows, some_rows
 from ..small_problem import SmallProblem, Weights
+from .fit_report import FitReport, health
 
 Result = TypeVar("Result")
 
@@ -63,7 +64,7 @@ class GraphEstimator(BaseEstimator):
     def _validated(self, X: Any, mask: Any = None, **options: Any) -> Any:
         """Return data as the pipeline takes them, checked by scikit-learn with its ``options``.
 
-        Sparse ones come out as :class:`~graphlowrank.shifted_sparse.ShiftedSparse`, entries that a ``mask`` hides as
+        Sparse data become :class:`~graphlowrank.preprocessing.sparse.ShiftedSparse`, entries that a ``mask`` hides
         NaN.
         """
         if sp.issparse(X) and mask is not None:
@@ -116,7 +117,7 @@ class GraphEstimator(BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
-        from ..model_files import save_model
+        from .model_files import save_model
 
         save_model(self, path)
 

@@ -16,21 +16,21 @@ from .._backend import Array
 from .._evenly import evenly
 from .._progress import Progress
 from .._threads import limit_threads
-from ..choices import Choice
-from ..cluster_count import ClusterCount, count_clusters
+from ..auto.choice import Choice
+from ..auto.n_clusters import ClusterCount, count_clusters
+from ..clustering import consensus
 from ..clusters import Clusters, find_clusters
-from ..gaps import has_gaps
 from ..graphs import as_graph
-from ..graphs.build import gaussian_weights
-from ..graphs.filling import Filling, learn_filling
-from ..graphs.gross_errors import JUDGED_BY, Sieve
-from ..graphs.neighbours import nearest_to
+from ..graphs.knn import gaussian_weights
+from ..graphs.search import nearest_to
 from ..metrics import conductance
-from ..partition import consensus
+from ..options import Settings
 from ..pipeline import reduce
-from ..scaling import Scaling, choose_scaling, recovery_scaling, scaling_of
-from ..settings import Settings
-from ..shifted_sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows
+from ..preprocessing.imputer import Filling, learn_filling
+from ..preprocessing.missing import has_gaps
+from ..preprocessing.outliers import JUDGED_BY, Sieve
+from ..preprocessing.scaling import Scaling, choose_scaling, recovery_scaling, scaling_of
+from ..preprocessing.sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows
 from ..small_problem import SmallProblem, Weights
 from ..two_graphs import Compared, compared, graphs_between, judged
 from ._base import GraphEstimator, check_count, check_number

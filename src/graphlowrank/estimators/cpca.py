@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._backend import Array
 from .._progress import Progress
-from ..choices import Choice
+from ..auto.choice import Choice
+from ..auto.gammas import GammaChoice
 from ..decoders import Decoded
-from ..gamma_choice import GammaChoice
 from ..pipeline import Compressed, choose_weights, recover, reduce, solve
-from ..scaling import Scaling, recovery_scaling
+from ..preprocessing.scaling import Scaling, recovery_scaling
 from ..two_graphs import graphs_of
 from ._base import LowRankTransformer, check_count
 

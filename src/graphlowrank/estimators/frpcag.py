@@ -8,9 +8,9 @@ from typing import Any, Self
 from numpy.random import RandomState
 
 from .._progress import Progress
-from ..choices import Choice
+from ..auto.choice import Choice
+from ..options import Settings
 from ..pipeline import Compressed, reduce, solve
-from ..settings import Settings
 from ..two_graphs import graphs_of
 from ._base import LowRankTransformer, check_count
 

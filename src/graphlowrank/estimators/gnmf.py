@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._backend import Array
 from .._progress import Progress
-from ..choices import Choice
+from ..auto.choice import Choice
 from ..graphs import Graph
 from ..models.gnmf import NonNegativeFactors, nonnegative_scores, solve_gnmf
-from ..settings import Settings
+from ..options import Settings
 from ..two_graphs import sample_side
 from ._base import DTYPES, ComponentTransformer, check_number
 

@@ -9,10 +9,10 @@ from numpy.random import RandomState
 
 from .._backend import Array
 from .._progress import Progress
-from ..choices import Choice
-from ..gaps import has_gaps
+from ..auto.choice import Choice
 from ..models import LowRankPlusSparse, solve_rpca
-from ..settings import Settings
+from ..options import Settings
+from ..preprocessing.missing import has_gaps
 from ._base import LowRankTransformer, check_count, check_number
 
 REMEDY = "raise max_iter or tol"

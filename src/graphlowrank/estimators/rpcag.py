@@ -9,8 +9,8 @@ from numpy.random import RandomState
 from .._progress import Progress
 from ..graphs import Graph
 from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
-from ..settings import AUTO_GAMMAS
-from ..standardise import deviation_unit
+from ..options import AUTO_GAMMAS
+from ..preprocessing.standardize import deviation_unit
 from ..two_graphs import sample_side
 from ._base import check_number
 from .rpca import REMEDY, RobustPCA

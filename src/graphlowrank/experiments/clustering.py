@@ -26,7 +26,7 @@ import numpy as np
 from .._backend import Array
 from ..methods import METHODS, fit
 from ..metrics import clustering_error
-from ..standardise import prepare
+from ..preprocessing.standardize import prepare
 from .cells import Cell, Measured, Protocol, as_given
 from .data import N_NEIGHBORS, between_features, between_samples, corrupt, data_set
 from .spec import Experiment, narrowed

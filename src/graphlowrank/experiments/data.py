@@ -19,7 +19,7 @@ from ..datasets import (
     sparse_noise,
 )
 from ..graphs import Graph, knn_graph
-from ..settings import Settings
+from ..options import Settings
 from ..two_graphs import feature_side
 
 Labelled = tuple[Array, Array]

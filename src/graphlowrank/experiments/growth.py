@@ -31,7 +31,7 @@ from .._threads import limit_threads
 from ..bench.record import stopwatch
 from ..bench.tables import slope
 from ..methods import METHODS, fit
-from ..standardise import prepare
+from ..preprocessing.standardize import prepare
 from .cells import Cell, Measured, as_given
 from .clustering import OURS
 from .data import N_NEIGHBORS, between_features, between_samples

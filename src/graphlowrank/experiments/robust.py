@@ -9,8 +9,8 @@ from .._backend import Array
 from ..estimators import RobustPCA, RobustPCAOnGraphs
 from ..graphs import Graph
 from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
-from ..settings import AUTO_GAMMAS, Settings
-from ..standardise import deviation_unit
+from ..options import AUTO_GAMMAS, Settings
+from ..preprocessing.standardize import deviation_unit
 
 
 class OutOfTimeError(Exception):

@@ -32,7 +32,7 @@ from ..bench.record import GRAPH_STAGES, stopwatch
 from ..estimators import CompressiveClustering, FastRobustPCAOnGraphs
 from ..graphs import Graph
 from ..methods import METHODS
-from ..standardise import prepare
+from ..preprocessing.standardize import prepare
 from .cells import Cell, Measured
 from .data import between_features, between_samples, data_set
 from .robust import OutOfTimeError, iterations, solve_robust

@@ -37,7 +37,7 @@ from ..datasets.videos import VideoName
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..graphs import Graph
 from ..metrics import best_f1
-from ..settings import Settings
+from ..options import Settings
 from ..two_graphs import feature_side, sample_side
 from .cells import Cell, Measured, as_given
 from .robust import OutOfTimeError, iterations, solve_robust

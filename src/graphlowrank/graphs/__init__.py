@@ -10,10 +10,10 @@
     estimate_spectrum   number of eigenvalues below any value, at scale
 """
 
-from .build import chain_graph, grid_graph, knn_graph
 from .graph import Graph, as_graph
+from .knn import chain_graph, grid_graph, knn_graph
 from .laplacian import laplacian
-from .neighbours import nearest_neighbours
+from .search import nearest_neighbours
 from .spectrum import Spectrum, estimate_spectrum, lowest_eigenpairs
 
 __all__ = [

@@ -16,10 +16,10 @@ from ..decoders import Side
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..metrics.recovery import energy_share
+from ..options import AUTO_RANK, Settings
 from ..sampling import isometry, joint_isometry, required_samples
 from ..sampling.choose import UNIFORM_SHARE
 from ..sampling.isometry import Isometry
-from ..settings import AUTO_RANK, Settings
 from ..two_graphs import feature_side, sample_side
 from .advice import ASKED_FOR, advise
 from .bounds import Bound, amplification, subspace_bound, subspace_matrix_bound

@@ -14,9 +14,9 @@ from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
 from .._threads import limit_threads
-from ..decoders.labels import k_means
+from ..clustering.labels import k_means
 from ..graphs import Graph, as_graph, knn_graph
-from ..standardise import prepare
+from ..preprocessing.standardize import prepare
 from .points import Partition, Task
 from .registry import Method, known
 
@@ -104,7 +104,7 @@ def fit(
     graph, feature_graph
         Between the prepared samples (see :func:`sample_graph`) and features; built where needed and not given.
     preparation
-        Steps of :func:`~graphlowrank.standardise.prepare`; None for those of the paper, () for none.
+        Steps of :func:`~graphlowrank.preprocessing.standardize.prepare`; None for those of the paper, () for none.
     n_neighbors
         Of the graphs, and of locally linear embedding.
     n_jobs

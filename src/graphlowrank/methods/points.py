@@ -12,7 +12,7 @@ from sklearn.manifold import LocallyLinearEmbedding
 
 from .._backend import Array
 from .._progress import Progress
-from ..decoders.labels import decode_labels, leading_directions
+from ..clustering.labels import decode_labels, leading_directions
 from ..estimators import (
     FastRobustPCAOnGraphs,
     GraphLaplacianPCA,
@@ -23,8 +23,8 @@ from ..estimators import (
 )
 from ..graphs import Graph, lowest_eigenpairs
 from ..linalg.svd import leading_svd, rank_of
+from ..options import Settings
 from ..pipeline import compress
-from ..settings import Settings
 
 Partition = Callable[[int, Any], Array]  # from restarts of k-means and a seed to labels
 DENSE_UP_TO = 1000  # samples

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
-from ..gaps import observed_median
 from ..graphs.locality import Renumbered, breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
-from ..solution import Solution
+from ..preprocessing.missing import observed_median
 from ..solvers.fista import Callback, fista, proximal_step
+from ..solvers.solution import Solution
 from .compiled_step import compiled_step
 from .losses import LossName, make_loss
 from .smoothness import TwoGraphSmoothness

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..gaps import observed_median
+from ..preprocessing.missing import observed_median
 from .losses import LossName, make_loss
 
 RELAXED = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array, spmm
 from .._threads import single_threaded_libraries
-from ..solution import Iterated
 from ..solvers.fista import Callback
+from ..solvers.solution import Iterated
 from .gnmf_start import starting_factors, unit_components
 
 UpdatesName = Literal["accelerated", "multiplicative"]

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..gaps import has_gaps
-from ..solution import Solution
+from ..preprocessing.missing import has_gaps
+from ..solvers.solution import Solution
 
 COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a compiler
 TINY = 1e-6  # of each diagonal entry of the normal matrix, added to it: regressors that are alike share the score

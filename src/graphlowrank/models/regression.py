@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
-from ..gaps import has_gaps
 from ..linalg.regression import weighted_least_squares
+from ..preprocessing.missing import has_gaps
 from .losses import LossName
 
 BLOCK_ENTRIES = 2_000_000  # entries of a block of samples: bounds memory whatever n and p are

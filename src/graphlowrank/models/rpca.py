@@ -10,8 +10,8 @@ import numpy as np
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
-from ..solution import Iterated
 from ..solvers.fista import Callback
+from ..solvers.solution import Iterated
 from .checks import as_real, check_mask, largest_entry
 
 GROWTH = 0.5  # of the penalty in an iteration

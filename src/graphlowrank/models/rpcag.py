@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
-from ..linalg.spd import solve_spd
 from ..solvers.fista import Callback
+from ..solvers.spd import solve_spd
 from .rpca import LowRankPlusSparse, check_pursuit, solve_rpca
 
 RELAXATION = 1.6  # between 1 and 2; overshooting by 0.6 takes a third fewer steps

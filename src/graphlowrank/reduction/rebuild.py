@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 from ..graphs import Graph, knn_graph
-from ..shifted_sparse import Data
+from ..preprocessing.sparse import Data
 from .kron import chosen_method, kron_reduce
 from .sparsify import sparsify
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..choices import FitReport, GraphHealth
+from ..estimators.fit_report import FitReport, GraphHealth
 from . import fit_drawing as drawing
 
 MANY_HUBS = 10.0  # times the usual weight, from which a node is a hub

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._backend import Array
-from ..solution import Solution
+from .solution import Solution
 
 PROPORTION = 1.0  # of free to chopped gradient: below it, the set of zeros is left before CG goes on
 ROUNDING = 1e-12

@@ -12,7 +12,7 @@ from math import sqrt
 from typing import NamedTuple, Protocol
 
 from .._backend import Array, namespace, norm
-from ..solution import Solution
+from .solution import Solution
 
 TINY = 1e-30
 

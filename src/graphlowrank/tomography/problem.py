@@ -10,8 +10,8 @@ import numpy as np
 
 from .._backend import Array
 from ..graphs import chain_graph, knn_graph
-from ..solution import Solution
 from ..solvers.bounded_cg import bounded_cg
+from ..solvers.solution import Solution
 
 POWER_STEPS = 30
 SAFETY = 1.05  # power iterations come from below

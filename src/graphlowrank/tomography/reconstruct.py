@@ -13,7 +13,7 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
-from ..solution import Iterated
+from ..solvers.solution import Iterated
 from .operators import as_operator, check_image_shape, row_subset
 from .problem import NORMAL_DEVIATION, Loss, Measurements, Smoothness, descend, optimality
 

@@ -14,8 +14,8 @@ from ..decoders.factors import Factors, factorise
 from ..decoders.robust import fit_features, measure_errors
 from ..graphs import grid_graph
 from ..models.huber import huber_fit
+from ..options import Settings, SolverName
 from ..pipeline import compress
-from ..settings import Settings, SolverName
 
 LATTICE = 5000  # pixels, about, that a frame's light is told from
 AUTO_RANK = 4  # ranks 4 to 12 score alike on four scenes; fewer lose the light, more take longer

@@ -13,7 +13,7 @@ import numpy as np
 from .. import __version__
 from .._backend import Array
 from .._progress import Progress
-from ..settings import SolverName
+from ..options import SolverName
 from .background import Background
 from .foreground import DARKEST, LEAST_CONTRAST, TIMES_NOISE, Pieces
 from .page import Gallery, VideoReport

@@ -10,7 +10,7 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
-from ..settings import SolverName
+from ..options import SolverName
 from .foreground import Pieces
 from .page import VideoReport
 from .reading import open_frames

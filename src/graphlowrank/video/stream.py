@@ -13,7 +13,7 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import single_threaded_libraries
 from ..decoders.robust import BLOCK_ENTRIES
-from ..settings import SolverName
+from ..options import SolverName
 from . import foreground
 from .background import AUTO_RANK, Background, learn_background
 from .foreground import DARKEST, Detector, Pieces, foreground_evidence, separate_frames, signed, tune_detector

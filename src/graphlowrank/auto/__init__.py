@@ -1,0 +1,1 @@
+"""Automatic decisions: each returns a value and the reason for it."""

@@ -1,0 +1,1 @@
+"""What happens to the data before graphs are built: scaling, missing values, outliers, sparse storage, counts."""
