@@ -1,295 +1,215 @@
-"""The options that every estimator shares, checked before work starts, and what "auto" means."""
+"""The options of the pipeline, checked before work starts."""
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._threads import resolve_n_jobs
-from .auto.choice import Choice
-from .decoders import DECODERS
-from .graphs.laplacian import LaplacianKind
-from .graphs.search import Engine
-from .models.losses import LossName
-from .reduction import Reduction
-from .reduction.kron import EXACT_UP_TO
-from .sampling import required_samples
+from ._typing import AxisName, MatrixLike
+from .decoders import DECODERS, Decoder
+from .graphs import Graph
+from .models import SOLVERS, SmallSolver
+from .models.losses import LOSSES
 
-SideName = Literal["sample", "feature"]
-SolverName = Literal["frpcag", "rpca", "rpcag"]
-
-CHOICES = {
-    "loss": ("l1", "l2", "huber"),
-    "neighbors": ("auto", "exact", "approximate"),
-    "laplacian": ("auto", "combinatorial", "normalized"),
-    "reduction": ("auto", "exact", "random_walk", "rebuild"),
-    "solver": get_args(SolverName),
-    "decoder": tuple(DECODERS),
-}
-
-# "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
-# next to nothing.
-AUTO_SAMPLES, AUTO_MAX_DOWNSAMPLING = 1000, 10.0
-AUTO_DISTORTION, AUTO_FAILURE = 0.5, 0.1  # of smooth signals, and the chance of more
-AFFORDABLE_ENTRIES = 5_000_000  # of the compressed matrix: a solve takes about a second
-FEW = 10
-AUTO_RANK = 10  # smooth signals that optimal sampling looks after where the user names no rank
-AUTO_FEATURES, AUTO_MAX_FEATURE_DOWNSAMPLING = 500, 4.0
-
-# Middle of the range that worked on digits, USPS, MNIST, faces and synthetic data; (samples, features).
-AUTO_GAMMAS: dict[LaplacianKind, tuple[float, float]] = {"normalized": (1.5, 0.3), "combinatorial": (0.5, 0.3)}
-
-# Clusters are looked for at each of these weights of the sample graph: faces want the first, digits the last.
-GAMMA_PATH = (0.5, 1.5, 5.0, 15.0, 40.0)
+RENAMED_DECODER_OPTIONS = {"normalise": "normalize"}  # deprecated in 0.2
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Options of the compressive pipeline; see :class:`graphlowrank.CompressivePCA` for their meaning."""
+def choices() -> dict[str, tuple[str, ...]]:
+    """Values of each option that is a name; registered extensions included."""
+    return {
+        "scaling": ("auto", "none", "samples", "features"),
+        "partition": ("graph", "k-means"),
+        "scores": ("auto", "whitened", "scaled"),
+        "loss": tuple(LOSSES),
+        "neighbors": ("auto", "exact", "approximate"),
+        "laplacian": ("auto", "combinatorial", "normalized"),
+        "reduction": ("auto", "exact", "random_walk", "rebuild"),
+        "solver": tuple(SOLVERS),
+        "decoder": tuple(DECODERS),
+    }
 
-    downsampling: Any = "auto"
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Options of :func:`~graphlowrank.pipeline.recover` and :func:`~graphlowrank.pipeline.cluster`.
+
+    :class:`graphlowrank.CompressivePCA` and :class:`graphlowrank.CompressiveClustering` describe each of them.
+    """
+
+    n_components: int | None = None
+    n_clusters: int | Literal["auto"] = "auto"
+    scaling: str = "auto"
+    partition: str = "graph"
+    scores: str = "auto"
+    downsampling: tuple[float, float] | Literal["auto"] = "auto"
     gamma_samples: float | Literal["auto"] = "auto"
     gamma_features: float | Literal["auto"] = "auto"
-    loss: LossName = "l1"
+    gamma_labels: float = 0.0
+    loss: str = "l1"
     huber_delta: float = 1.0
-    n_neighbors: int = 10
-    sample_graph: Any = "knn"
-    feature_graph: Any = "knn"
-    neighbors: Engine = "auto"
+    n_neighbors: int | Literal["auto"] = 10
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
     robust_graphs: bool | Literal["auto"] = False
-    laplacian: Any = "auto"
-    sampling: Any = "uniform"
-    reduction: Reduction = "auto"
-    solver: SolverName = "frpcag"
+    laplacian: str = "auto"
+    sampling: Literal["uniform", "optimal"] | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
+    reduction: str = "auto"
+    n_draws: int = 1
+    solver: str = "frpcag"
     decoder: str = "subspace"
-    decoder_options: Any = None
+    decoder_options: Mapping[str, Any] | None = None
     tol: float = 1e-3
     max_iter: int = 1000
     n_jobs: int | None = None
-    rank: int | None = None  # clusters or directions looked for, where known: more of them need more samples
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Self:
+        """Options among the parameters of an estimator."""
+        names = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in parameters.items() if name in names})
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            value = getattr(self, name)
-            if not isinstance(value, str) or value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+        for name, allowed in choices().items():
+            check_choice(getattr(self, name), name, allowed)
         for name in ("gamma_samples", "gamma_features"):
             value = getattr(self, name)
-            if value != "auto" and not (_is_number(value) and value >= 0):
+            if not is_auto(value) and not (is_number(value) and value >= 0):
                 raise ValueError(f"{name} must be 'auto' or a number >= 0; got {value!r}.")
-        if not (isinstance(self.robust_graphs, bool | np.bool_) or self.robust_graphs == "auto"):
+        check_number(self.gamma_labels, "gamma_labels")
+        if not (isinstance(self.robust_graphs, bool | np.bool_) or is_auto(self.robust_graphs)):
             raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")
         for name in ("tol", "huber_delta"):
             value = getattr(self, name)
-            if not (_is_number(value) and value > 0):
+            if not (is_number(value) and value > 0):
                 raise ValueError(f"{name} must be a positive number; got {value!r}.")
-        for name in ("n_neighbors", "max_iter"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
+        check_count(self.max_iter, "max_iter")
+        check_count(self.n_draws, "n_draws", at_most=1000, what="draws allowed")
+        for name in ("n_neighbors", "n_clusters"):
+            if not is_auto(getattr(self, name)):
+                check_count(getattr(self, name), name)
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components")
         for name in ("sample_graph", "feature_graph"):
             value = getattr(self, name)
             if isinstance(value, str) and value != "knn":
                 raise ValueError(f"{name} must be 'knn', None, a Graph or a weight matrix; got {value!r}.")
-        known = self.sampling in ("uniform", "optimal") if isinstance(self.sampling, str) else _is_pair(self.sampling)
-        if not known:
-            raise ValueError(
-                "sampling must be 'uniform', 'optimal' or a pair (sample_indices, feature_indices); "
-                f"got {self.sampling!r}."
-            )
-        self._check_solver()
-        self._check_decoder_options()
-        self._check_downsampling()
+        self._check_sampling()
+        self._check_solver_and_decoder()
         resolve_n_jobs(self.n_jobs)
 
-    def _check_solver(self) -> None:
-        if self.solver != "frpcag" and self.optimal_for(None):
+    def _check_sampling(self) -> None:
+        value = self.sampling
+        if not (value in ("uniform", "optimal") if isinstance(value, str) else is_pair(value)):
+            raise ValueError(
+                f"sampling must be 'uniform', 'optimal' or a pair (sample_indices, feature_indices); got {value!r}."
+            )
+        rates = self.downsampling
+        if not is_auto(rates) and not (is_pair(rates) and all(is_number(rate) and rate >= 1 for rate in rates)):
+            raise ValueError(
+                "downsampling must be 'auto' or a pair (a, b) of numbers >= 1 that keeps 1/a of the samples and 1/b "
+                f"of the features; got {rates!r}."
+            )
+
+    def _check_solver_and_decoder(self) -> None:
+        if self.optimal_sampling and not self.small_solver.takes_weights:
             raise ValueError(f"solver={self.solver!r} has no importance weights; use sampling='uniform' or 'frpcag'.")
         if self.solver == "rpcag" and self.sample_graph is None:
             raise ValueError("solver='rpcag' needs a sample_graph; without one it is 'rpca'.")
-
-    def _check_decoder_options(self) -> None:
-        allowed = [name for name in _keywords(self.decoder) if name not in ("n_components", "data")]
+        if not isinstance(self.decoder_options, Mapping | None):
+            raise ValueError(f"decoder_options must be None or a dictionary; got {self.decoder_options!r}.")
+        allowed = self.decoder_record.options
         for name in self.decoder_keywords():
             if name not in allowed:
                 raise ValueError(
                     f"decoder {self.decoder!r} has no option {name!r}; it takes {', '.join(allowed) or 'none'}."
                 )
 
+    @property
+    def small_solver(self) -> SmallSolver:
+        """Registered solver of the compressed problem."""
+        return SOLVERS[self.solver]
+
+    @property
+    def decoder_record(self) -> Decoder:
+        """Registered decoder."""
+        return DECODERS[self.decoder]
+
     def decoder_keywords(self) -> dict[str, Any]:
         """Options of the decoder, by name."""
-        if not isinstance(self.decoder_options, dict | None):
-            raise ValueError(f"decoder_options must be None or a dictionary; got {self.decoder_options!r}.")
-        return dict(self.decoder_options or {})
+        keywords = {}
+        for name, value in (self.decoder_options or {}).items():
+            if name in RENAMED_DECODER_OPTIONS:
+                new = RENAMED_DECODER_OPTIONS[name]
+                warnings.warn(f"decoder option {name!r} was renamed {new!r}.", FutureWarning, stacklevel=2)
+                name = new  # noqa: PLW2901
+            keywords[name] = value
+        return keywords
 
-    def decoder_needs_data(self) -> bool:
-        """Whether the decoder projects the full data."""
-        return "data" in _keywords(self.decoder)
+    @property
+    def optimal_sampling(self) -> bool:
+        """Whether nodes are drawn by the coherence of the graphs."""
+        return isinstance(self.sampling, str) and self.sampling == "optimal"
 
-    def needs_graph(self, side: SideName) -> bool:
-        """Whether the model, the draw or the decoder will look at the graph of a side."""
-        in_model = self.solver == "frpcag" or (self.solver == "rpcag" and side == "sample")
-        return in_model or self.optimal_for(None) is not None or self._spreads(side)
+    def given_indices(self) -> tuple[ArrayLike | None, ArrayLike | None]:
+        """(sample_indices, feature_indices) given by the user; None for an axis to draw."""
+        return (None, None) if isinstance(self.sampling, str) else (self.sampling[0], self.sampling[1])
 
-    def check_decodes_gaps(self) -> None:
-        """Raise if the decoder cannot do with missing entries."""
-        if self.decoder in ("approximate2", "approximate3"):
-            raise ValueError(f"decoder={self.decoder!r} projects the data, which must then have no missing entries.")
+    def graph_of(self, axis: AxisName) -> Graph | MatrixLike | Literal["knn"] | None:
+        """Return the option ``sample_graph`` or ``feature_graph``."""
+        return self.sample_graph if axis == "sample" else self.feature_graph
 
-    def compares(self) -> bool:
-        """Whether a graph is to be built from the data."""
-        sides: tuple[SideName, ...] = ("sample", "feature")
-        return any(isinstance(getattr(self, f"{side}_graph"), str) and self.needs_graph(side) for side in sides)
+    def needs_graph(self, axis: AxisName) -> bool:
+        """Whether the model, the sampling or the decoder uses the graph of an axis."""
+        solver = self.small_solver
+        in_model = solver.uses_sample_graph if axis == "sample" else solver.uses_feature_graph
+        return in_model or self.optimal_sampling or self.decoder_record.interpolates(axis)
 
-    def _spreads(self, side: SideName) -> bool:
-        """Whether the decoder guesses nodes of a side from their neighbours; the others ask the data."""
-        asking = {"sample": ("robust", "approximate2"), "feature": ("robust", "approximate3")}
-        return self.decoder not in asking[side]
-
-    def optimal_for(self, rank: int | None) -> int | None:
-        """Smooth signals to draw for on each side; None for a uniform draw."""
-        return (rank or AUTO_RANK) if isinstance(self.sampling, str) and self.sampling == "optimal" else None
-
-    def _check_downsampling(self) -> None:
-        value = self.downsampling
-        if isinstance(value, str) and value == "auto":
-            return
-        if not _is_pair(value) or not all(_is_number(side) and side >= 1 for side in value):
-            raise ValueError(
-                f"downsampling must be 'auto' or a pair (a, b) of numbers >= 1 that keeps 1/a of the samples and 1/b "
-                f"of the features; got {value!r}."
-            )
-
-    def kept(self, n_samples: int, n_features: int) -> tuple[int, int]:
-        """How many samples and features to keep."""
-        a, b = (
-            self._auto_downsampling(n_samples, n_features) if isinstance(self.downsampling, str) else self.downsampling
-        )
-        rows, columns = self.given_indices()
-        return (
-            max(1, round(n_samples / a)) if rows is None else _count(rows),
-            max(1, round(n_features / b)) if columns is None else _count(columns),
-        )
-
-    def _auto_downsampling(self, n_samples: int, n_features: int) -> tuple[float, float]:
-        # Without a graph there is nothing to decode the left-out part with, unless the decoder asks the data.
-        b = 1.0
-        if self.feature_graph is not None or not self._spreads("feature"):
-            b = min(max(n_features / AUTO_FEATURES, 1.0), AUTO_MAX_FEATURE_DOWNSAMPLING)
-            # Sparse data may have a million features: even the fewest samples would not fit.
-            b = max(b, n_features * min(n_samples, AUTO_SAMPLES) / AFFORDABLE_ENTRIES)
-        a = 1.0
-        if self.sample_graph is not None or not self._spreads("sample"):
-            a = n_samples / self._enough_samples(round(n_features / b))
-        return min(max(a, 1.0), AUTO_MAX_DOWNSAMPLING), b
-
-    def _enough_samples(self, n_columns: int) -> int:
-        """Return how many samples the paper's isometry asks for, if the small problem stays affordable."""
-        rank = self.rank or AUTO_RANK
-        bound = required_samples(rank**0.5, rank, AUTO_DISTORTION, AUTO_FAILURE, joint=False)
-        return max(AUTO_SAMPLES, min(bound, AFFORDABLE_ENTRIES // max(n_columns, 1)))
-
-    def check_decodable(self, n_samples: int, n_features: int, *, features: bool) -> None:
-        """Raise if a side is to be compressed but has no graph to be decoded on; warn if next to nothing is kept."""
-        rows, columns = self.kept(n_samples, n_features)
-        guessed: dict[SideName, bool] = {
-            "sample": rows < n_samples and (self._spreads("sample") or not features),
-            "feature": features and columns < n_features and self._spreads("feature"),
-        }
-        for side, left_out in guessed.items():
-            if left_out and getattr(self, f"{side}_graph") is None:
-                raise ValueError(
-                    f"{side}_graph=None leaves no way to decode the {side}s that are left out; "
-                    "give a graph or keep them all."
-                )
-        if isinstance(self.sampling, str):
-            self._warn_if_few("samples", rows, n_samples)
-            self._warn_if_few("features", columns, n_features)
-
-    def _warn_if_few(self, side: str, n_kept: int, n: int) -> None:
-        if n_kept < min(FEW, n / 2):
-            warnings.warn(
-                f"downsampling={self.downsampling} keeps only {n_kept} of {n} {side}; expect a coarse answer.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    def given_indices(self) -> tuple[Any, Any]:
-        """(sample_indices, feature_indices) that the user gave; None for a side to draw."""
-        return (None, None) if isinstance(self.sampling, str) else tuple(self.sampling)
-
-    def gammas(self, laplacian: LaplacianKind) -> tuple[float, float]:
-        """Weights of the sample and the feature term."""
-        auto_samples, auto_features = AUTO_GAMMAS[laplacian]
-        return (
-            auto_samples if self.gamma_samples == "auto" else float(self.gamma_samples),
-            auto_features if self.gamma_features == "auto" else float(self.gamma_features),
-        )
-
-    def gammas_given(self) -> bool:
-        """Whether the user set both."""
-        return self.gamma_samples != "auto" and self.gamma_features != "auto"
-
-    def gamma_path(self, laplacian: LaplacianKind) -> list[tuple[float, float]]:
-        """Weights of both terms to look for clusters at, from weak to strong; one pair where the user set the first."""
-        _, of_features = self.gammas(laplacian)
-        of_samples = GAMMA_PATH if self.gamma_samples == "auto" else (float(self.gamma_samples),)
-        return [(gamma, of_features) for gamma in of_samples]
-
-    def choices(self, n_samples: int, n_features: int, laplacian: LaplacianKind) -> list[Choice]:
-        """Say what the settings come to for data of this shape, and why."""
-        rows, columns = self.kept(n_samples, n_features)
-        parts = f"{rows} of {n_samples} samples, {columns} of {n_features} features"
-        drawn = "as asked"
-        if isinstance(self.downsampling, str) and all(given is None for given in self.given_indices()):
-            short = f"sides of up to {AUTO_SAMPLES} samples and {AUTO_FEATURES} features are too short to pay"
-            least = self._enough_samples(columns)
-            drawn = short if (rows, columns) == (n_samples, n_features) else f"a tenth, at least {least} samples"
-        suits = {
-            "normalized": "dense and sparse regions have equal say; features are centred",
-            "combinatorial": "its smoothest signals are constants: levels of features survive",
-        }
-        return [
-            Choice("downsampling", parts, drawn),
-            Choice("laplacian", laplacian, suits[laplacian] if self.laplacian == "auto" else "as asked"),
-            self._reduction_choice(n_samples, left_out=(rows, columns) != (n_samples, n_features)),
-        ]
-
-    def _reduction_choice(self, n_samples: int, *, left_out: bool) -> Choice:
-        if not left_out:
-            return Choice("reduction", "none", "nothing is left out")
-        if self.reduction != "auto":
-            return Choice("reduction", self.reduction, "as asked")
-        if n_samples <= EXACT_UP_TO:
-            return Choice("reduction", "exact", f"up to {EXACT_UP_TO} nodes it costs nothing")
-        return Choice("reduction", "random_walk", f"the exact one of more than {EXACT_UP_TO} nodes is dense and slow")
-
-    def laplacian_kind(self, default: LaplacianKind) -> LaplacianKind:
-        """Laplacian to use; "auto" is what suits the task."""
-        return default if self.laplacian == "auto" else self.laplacian
+    def builds_graphs(self) -> bool:
+        """Whether a graph is built from the data."""
+        axes: tuple[AxisName, ...] = ("sample", "feature")
+        return any(isinstance(self.graph_of(axis), str) and self.needs_graph(axis) for axis in axes)
 
 
-def _keywords(decoder: str) -> list[str]:
-    """Names of the keyword-only parameters of a decoder."""
-    parameters = inspect.signature(DECODERS[decoder]).parameters.values()
-    return [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+def is_auto(value: Any) -> bool:
+    """Whether a value is the string "auto"; arrays are not compared."""
+    return isinstance(value, str) and value == "auto"
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number, and no boolean."""
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_pair(value: Any) -> bool:
+def is_pair(value: Any) -> bool:
+    """Whether a value is a tuple or list of two."""
     return isinstance(value, (tuple, list)) and len(value) == 2
 
 
-def _count(indices: Any) -> int:
-    """Nodes that an array of indices or a mask names."""
-    given = np.asarray(indices)
-    return int(np.count_nonzero(given)) if given.dtype == bool else given.size
+def check_choice(value: Any, name: str, allowed: tuple[str, ...]) -> None:
+    """Raise unless ``value`` is one of the names ``allowed``."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}.")
+
+
+def check_count(value: Any, name: str, *, at_most: int | None = None, what: str = "") -> None:
+    """Raise unless ``value`` is an integer between 1 and ``at_most``."""
+    if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
+        raise ValueError(f"{name} must be a positive integer; got {value!r}.")
+    if at_most is not None and value > at_most:
+        raise ValueError(f"{name}={value} is more than the {at_most} {what}.")
+
+
+def check_number(value: Any, name: str, *, at_most: float = math.inf) -> None:
+    """Raise unless ``value`` is a finite number between 0 and ``at_most``."""
+    if not (is_number(value) and 0 <= float(value) <= at_most):
+        limits = ">= 0" if at_most == math.inf else f"between 0 and {at_most:g}"
+        raise ValueError(f"{name} must be a number {limits}; got {value!r}.")

@@ -1,119 +1,334 @@
-"""The way of the data, in one page.
+"""The method from beginning to end: read this file first.
 
-    X -> graphs -> sampling -> reduction -> small problem -> decoders -> low-rank X or labels
+    X -> scale -> impute, filter outliers -> graphs -> sample -> reduce graphs -> solve -> decode, or partition
 
-Samples are rows and features are columns of X, which may be sparse or have missing entries. Nothing here writes to the
-caller's X, and only the sampled block of it is copied, but where gaps or gross errors must not show in the graphs.
+:func:`recover` returns a low-rank matrix, :func:`cluster` labels; :func:`solve_whole` is the model without compression.
+Samples are rows and features are columns of X, which may be sparse or contain NaN. X is not written to, and only the
+sampled block is copied, unless distances need imputed values. Automatic decisions are made in :mod:`graphlowrank.auto`
+and returned with their reasons.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from ._backend import Array
-from ._progress import Progress
-from .auto.gammas import GammaChoice
-from .decoders import DECODERS, Decoded
+from ._typing import Array, AxisName
+from .auto import (
+    AS_GIVEN,
+    DEFAULT_RANK,
+    Choice,
+    choose_laplacian,
+    choose_n_clusters,
+    choose_n_neighbors,
+    choose_outlier_filter,
+    choose_recovery_scaling,
+    choose_scaling,
+    downsampling_choice,
+    fixed_gammas,
+    gamma_choices,
+    gamma_path,
+    graph_choices,
+    n_kept,
+    rank_choice,
+    validated_gammas,
+)
+from .clustering import Candidate, Scores, candidates, consensus, decode_labels, leading_directions, select
+from .decoders import Decoded
+from .graphs import as_graph, knn_graph
 from .graphs.laplacian import LaplacianKind
-from .options import Settings
-from .preprocessing.sparse import Data
-from .preprocessing.standardize import StandardisedData, sampled_block
-from .small_problem import UNWEIGHTED, SmallProblem, Weights
+from .metrics import conductance
+from .models import CompressedProblem
+from .options import is_auto
+from .preprocessing import (
+    Data,
+    ScaledData,
+    Scaling,
+    fit_imputer,
+    fit_outlier_filter,
+    has_missing,
+    is_sparse,
+    sampled_block,
+)
+from .records import AxisGraph, Clustering, Clusters, Compressed, LossWeights, Points, Recovery, Run
+from .reduction import reduce_graph
+from .sampling import draw, sample_nodes
 from .solvers.solution import Solution
-from .two_graphs import SideGraph, graphs_of
+
+FEATURE_GRAPH_SAMPLES = 10_000  # on which features are compared: enough to rank them, whatever n is
+SCALED_SCORES_UP_TO = 2.0  # gamma_samples: above, principal scores have fewer directions than clusters
 
 
-@dataclass(frozen=True, eq=False)
-class Compressed:
-    """A small problem and its solution, ``solution.X`` in the units of ``problem.block``."""
-
-    problem: SmallProblem
-    solution: Solution
-
-
-def reduce(
-    X: Data,
-    graphs: tuple[SideGraph, SideGraph],
-    settings: Settings,
-    *,
-    laplacian: LaplacianKind,
-    rank: int | None,
-    rng: np.random.RandomState,
-    progress: Progress,
-    weights: Weights = UNWEIGHTED,
-) -> SmallProblem:
-    """Draw samples and features, and reduce the graphs to them; ``rank`` guides optimal sampling.
-
-    ``weights`` say how much samples and features count in the loss.
-    """
-    between_samples, between_features = graphs
-    with progress.stage("sampling"):
-        n_rows, n_columns = settings.kept(*X.shape)
-        given_rows, given_columns = settings.given_indices()
-        rows = between_samples.drawn(given_rows, n_rows, settings, rank, rng, "sample_indices")
-        columns = between_features.drawn(given_columns, n_columns, settings, rank, rng, "feature_indices")
-        weights = weights.of(rows, columns)
-        block = sampled_block(X, rows.indices, columns.indices, laplacian, sample_weights=weights.samples)
-
-    with progress.stage("reduction"):
-        small_samples = between_samples.reduced(rows.indices, settings, rng)
-        small_features = between_features.reduced(columns.indices, settings, rng)
-    return SmallProblem(block, rows, columns, small_samples, small_features, laplacian, weights)
-
-
-def solve(
-    problem: SmallProblem,
-    settings: Settings,
-    gammas: tuple[float, float],
-    progress: Progress,
-    start: Array | None = None,
-    *,
-    short_steps: bool = False,
-) -> Compressed:
-    """Low-rank part of the small matrix; ``start`` is a first guess, ``short_steps`` says that its entries matter."""
-    with progress.stage(settings.solver) as update:
-        return Compressed(problem, problem.solve(settings, gammas, update, start, short_steps=short_steps))
-
-
-def choose_weights(
-    problem: SmallProblem, settings: Settings, n_components: int | None, rng: np.random.RandomState, progress: Progress
-) -> GammaChoice | None:
-    """Weights of the graphs, and the rank, that predict hidden entries; None where nothing is left to choose."""
-    if settings.solver != "frpcag" or (n_components is not None and settings.gammas_given()):
-        return None
+def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
+    """Recover a low-rank matrix from compressed data (Algorithms 1 and 2)."""
+    options, progress, rank = run.options, run.progress, run.options.n_components
+    with progress.stage("scaling"):
+        scaling, scaling_choice = choose_recovery_scaling(X, options.scaling)
+        scaled = scaling.apply(X)
+    with progress.stage("outliers"):
+        outliers = choose_outlier_filter(scaled, options)
+    points = comparable(scaled, outliers, run)
+    axes = build_graphs(points.X, run)
+    laplacian = choose_laplacian(options, "recovery")
+    compressed = compress(scaled, axes, laplacian, weights, rank, run)
     with progress.stage("gammas"):
-        return problem.choose_gammas(settings, n_components, rng)
+        found = validated_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
+    gammas = fixed_gammas(options, laplacian) if found is None else (found.gamma_samples, found.gamma_features)
+    solution = solve(compressed, gammas, run, short_steps=True)
+    draws = [decode(scaled, compressed, solution, rank if found is None else found.rank, scaling, run)]
+    for _ in range(1, options.n_draws):  # the same graphs, gammas and rank; other samples and features
+        other = compress(scaled, axes, laplacian, weights, rank, run)
+        again = solve(other, gammas, run, short_steps=True)
+        draws.append(decode(scaled, other, again, draws[0].low_rank.rank, scaling, run))
+    choices = [
+        rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
+        downsampling_choice(options, X.shape, rank),
+        *graph_choices(options, X.shape, rank, "recovery"),
+        *gamma_choices(options, gammas, found),
+        Choice("loss", options.loss, AS_GIVEN),
+        scaling_choice,
+        outliers,
+    ]
+    return Recovery(compressed, solution, draws, gammas, choices)
+
+
+def solve_whole(X: Data, weights: LossWeights, run: Run) -> Recovery:
+    """Solve FRPCAG on all samples and features, with fixed gammas; nothing is decoded."""
+    options = run.options
+    laplacian = choose_laplacian(options, "recovery")
+    with run.progress.stage("outliers"):
+        outliers = choose_outlier_filter(X, options)
+    axes = build_graphs(comparable(X, outliers, run).X, run)
+    compressed = compress(X, axes, laplacian, weights, options.n_components, run)
+    gammas = fixed_gammas(options, laplacian)
+    solution = solve(compressed, gammas, run, short_steps=True)
+    choices = [
+        downsampling_choice(options, X.shape, options.n_components),
+        *graph_choices(options, X.shape, options.n_components, "recovery"),
+        *gamma_choices(options, gammas, None),
+        Choice("loss", options.loss, AS_GIVEN),
+        outliers,
+    ]
+    return Recovery(compressed, solution, [], gammas, choices)
+
+
+def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
+    """Cluster the samples: Algorithm 3, or the partition of lowest conductance along a path of gammas."""
+    n_neighbors = choose_n_neighbors(run.options, len(X))
+    run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
+    options, progress = run.options, run.progress
+    # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
+    units = choose_recovery_scaling(X)
+    with progress.stage("outliers"):
+        outliers = choose_outlier_filter(X, options, units[0])
+    with progress.stage("scaling"):
+        by_units = outliers.value and is_auto(options.scaling)
+        scaling, scaling_choice = units if by_units else choose_scaling(X, options, run.rng)
+        scaled = scaling.apply(X)
+    points = comparable(scaled, outliers, run, for_new_samples=True)
+    with progress.stage("number of clusters"):
+        count = choose_n_clusters(points.X, options, run.rng)
+    axes = build_graphs(points.X, run)
+    laplacian = choose_laplacian(options, "clustering")
+    draws: list[tuple[Compressed, Clusters]] = []
+    for _ in range(options.n_draws):  # the same graphs; other samples and features
+        compressed = compress(scaled, axes, laplacian, weights, count.value, run)
+        algorithm3 = options.partition == "k-means" or compressed.graphs[0] is None
+        draws.append(
+            (compressed, (cluster_by_k_means if algorithm3 else cluster_by_graph)(compressed, count.value, run))
+        )
+    at = int(np.argmin([1.0 if np.isnan(one.conductance) else one.conductance for _, one in draws]))
+    compressed, best = draws[at]
+    soft_labels = consensus([one.soft_labels for _, one in draws], at)
+    value = best.conductance
+    if len(draws) > 1 and not np.isnan(value) and axes[0].graph is not None:
+        value = conductance(axes[0].graph, soft_labels.argmax(axis=1), count.value)
+    chosen = "default" if np.isnan(value) else f"lowest conductance on the sample graph, {value:.3f}"
+    gamma_samples, gamma_features = gamma_choices(options, best.gammas, None)
+    choices = [
+        count,
+        scaling_choice,
+        n_neighbors,
+        downsampling_choice(options, X.shape, count.value),
+        *graph_choices(options, X.shape, count.value, "clustering"),
+        replace(gamma_samples, reason=chosen) if is_auto(options.gamma_samples) else gamma_samples,
+        gamma_features,
+        Choice("scores", best.scores, chosen if is_auto(options.scores) else AS_GIVEN),
+        Choice("partition", best.method, chosen if options.partition == "graph" else AS_GIVEN),
+        Choice("n_draws", options.n_draws, AS_GIVEN),
+        outliers,
+    ]
+    return Clustering(
+        compressed, best, soft_labels, value, count.value, sum(one.n_iter for _, one in draws),
+        all(one.converged for _, one in draws), scaling, points, n_neighbors.value, choices,
+    )  # fmt: skip
+
+
+# --- stages, in the order of the data ---
+
+
+def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:
+    """Impute missing values, and outliers if they are to be filtered, for distances.
+
+    ``for_new_samples``: new samples will be compared with these even if no graph is built from them.
+    """
+    compared = run.options.builds_graphs() or for_new_samples
+    if is_sparse(X) or not compared or not (outliers.value or has_missing(X)):
+        return Points(X, None)
+    with run.progress.stage("imputation"):
+        model = fit_outlier_filter(X, run.rng) if outliers.value else fit_imputer(X, run.rng)
+        return Points(model.apply(X), model)
+
+
+def build_graphs(X: Data, run: Run) -> tuple[AxisGraph, AxisGraph]:
+    """Build the sample graph and the feature graph."""
+    n_samples, n_features = X.shape
+    with run.progress.stage("sample graph"):
+        samples = build_graph(X, "sample", run.options.n_neighbors, run)
+    with run.progress.stage("feature graph"):
+        if n_samples > FEATURE_GRAPH_SAMPLES:
+            X = X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=run.rng)]
+        # Few features are no mistake of the user: their graph has fewer neighbors.
+        features = build_graph(X.T, "feature", min(run.options.n_neighbors, n_features - 1), run)
+    return samples, features
+
+
+def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> AxisGraph:
+    """Graph between points: the given one, or nearest neighbors if any stage uses it."""
+    given = run.options.graph_of(axis)
+    graph = None
+    if given is not None and n_neighbors > 0:
+        if not isinstance(given, str):
+            graph = as_graph(given, len(points), name=f"{axis}_graph")
+        elif run.options.needs_graph(axis):
+            graph = knn_graph(points, n_neighbors, neighbors=run.options.neighbors, random_state=run.rng)
+    return AxisGraph(graph, points, n_neighbors)
 
 
 def compress(
     X: Data,
-    settings: Settings,
-    *,
+    axes: tuple[AxisGraph, AxisGraph],
     laplacian: LaplacianKind,
+    weights: LossWeights,
     rank: int | None,
-    rng: np.random.RandomState,
-    progress: Progress,
-    weights: Weights = UNWEIGHTED,
-    short_steps: bool = False,
+    run: Run,
 ) -> Compressed:
-    """Everything up to the decoders."""
-    graphs, _ = graphs_of(X, settings, rng, progress)
-    problem = reduce(
-        X, graphs, settings, laplacian=laplacian, rank=rank, rng=rng, progress=progress, weights=weights
-    )  # fmt: skip
-    return solve(problem, settings, settings.gammas(laplacian), progress, short_steps=short_steps)
-
-
-def recover(X: Data, small: Compressed, settings: Settings, *, n_components: int | None, progress: Progress) -> Decoded:
-    """Low-rank matrix on all samples and features, in the units of X, by the decoder that the settings name."""
-    options, problem = settings.decoder_keywords(), small.problem
-    if settings.decoder_needs_data():
-        options["data"] = StandardisedData(X, problem.block.shift, problem.block.scale)
-    with progress.stage("decoding"):
-        decoded = DECODERS[settings.decoder](
-            small.solution.X, problem.samples, problem.features, n_components=n_components, **options
+    """Sample samples and features, extract the block, and reduce both graphs to the sampled nodes."""
+    options, rng = run.options, run.rng
+    with run.progress.stage("sampling"):
+        optimal_for = (rank or DEFAULT_RANK) if options.optimal_sampling else None
+        samples, features = (
+            sample_nodes(
+                axis.graph, n, size, given=given, optimal_for=optimal_for, random_state=rng, name=f"{name}_indices"
+            )
+            for axis, n, size, given, name in zip(
+                axes,
+                X.shape,
+                n_kept(options, X.shape, rank),
+                options.given_indices(),
+                ("sample", "feature"),
+                strict=True,
+            )
         )
-        low_rank = decoded.low_rank.rescaled(problem.block.scale, problem.block.shift)
+        sample_weights = samples.loss_weights(weights.samples)
+        feature_weights = features.loss_weights(weights.features)
+        # The normalized Laplacian penalizes constants, so features are centered; the combinatorial one does not.
+        block = sampled_block(
+            X, samples.indices, features.indices, center_features=laplacian == "normalized",
+            sample_weights=sample_weights,
+        )  # fmt: skip
+    with run.progress.stage("reduction"):
+        small_samples, small_features = (
+            reduce_graph(axis.graph, nodes.indices, axis.points, options.reduction, axis.n_neighbors, rng)
+            for axis, nodes in zip(axes, (samples, features), strict=True)
+        )
+    problem = CompressedProblem(
+        block.X,
+        small_samples and small_samples.unit_laplacian(laplacian),
+        small_features and small_features.unit_laplacian(laplacian),
+        loss=options.loss,
+        huber_delta=options.huber_delta,
+        sample_weights=sample_weights,
+        feature_weights=feature_weights,
+        X0=block.start(),
+        tol=options.tol,
+        max_iter=options.max_iter,
+        size=block.X.size**0.5,  # entries have mean absolute deviation 1: levels of features must not stop iterations
+    )
+    return Compressed(problem, block, samples, features, (small_samples, small_features), laplacian)
+
+
+def solve(
+    compressed: Compressed,
+    gammas: tuple[float, float],
+    run: Run,
+    start: Array | None = None,
+    *,
+    short_steps: bool = False,
+) -> Solution:
+    """Low-rank part of the block (Algorithm 1), from ``start`` or the clipped block."""
+    X0 = compressed.problem.X0 if start is None else start
+    problem = replace(compressed.problem, gammas=gammas, X0=X0, short_steps=short_steps)
+    with run.progress.stage(run.options.solver) as update:
+        return run.options.small_solver.solve(problem, update)
+
+
+def decode(
+    X: Data, compressed: Compressed, solution: Solution, n_components: int | None, scaling: Scaling, run: Run
+) -> Decoded:
+    """Low-rank matrix on all samples and features, in the units of the data (Algorithm 2)."""
+    block, decoder = compressed.block, run.options.decoder_record
+    keywords = run.options.decoder_keywords()
+    if decoder.fits:
+        keywords["data"] = ScaledData(X, block.shift, block.scale)
+    with run.progress.stage("decoding"):
+        decoded = decoder.decode(
+            solution.X, compressed.samples, compressed.features, n_components=n_components, **keywords
+        )
+        low_rank = decoded.low_rank.rescaled(block.scale, block.shift)
+        if scaling.shift is not None and scaling.scale is not None:
+            low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
         return Decoded(low_rank, decoded.n_iter, decoded.converged)
+
+
+def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
+    """Algorithm 3: one solve, k-means, labels interpolated over the sample graph."""
+    options = run.options
+    gammas = fixed_gammas(options, compressed.laplacian)
+    solution = solve(compressed, gammas, run)
+    with run.progress.stage("decoding"):
+        found = decode_labels(
+            solution.X, compressed.samples, n_clusters, feature_weights=compressed.features.weights,
+            scores="whitened" if is_auto(options.scores) else options.scores, gamma=options.gamma_labels,
+            random_state=run.rng,
+        )  # fmt: skip
+    return Clusters(
+        found.soft_labels, np.nan, gammas, found.scores, "k-means", found.rank, solution.n_iter, solution.converged
+    )
+
+
+def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
+    """Solve along a path of gammas, propose partitions of each solution, select the one of lowest conductance."""
+    options, graph = run.options, compressed.graphs[0]
+    assert graph is not None
+    path = gamma_path(options, compressed.laplacian)
+    found: list[Candidate] = []
+    n_iter, converged, start = 0, True, None
+    for gammas in path:
+        solution = solve(compressed, gammas, run, start)
+        n_iter, converged, start = n_iter + solution.n_iter, converged and solution.converged, solution.X
+        with run.progress.stage("partitions"):
+            weights = compressed.samples.weights, compressed.features.weights
+            directions = leading_directions(solution.X, n_clusters, *weights)
+            scaled_too = gammas[0] <= SCALED_SCORES_UP_TO or len(path) == 1
+            kinds: list[Scores] = ["whitened", "scaled"] if scaled_too else ["whitened"]
+            for kind in kinds if is_auto(options.scores) else [options.scores]:
+                found += candidates(directions, graph.weights, n_clusters, kind, gammas[0], run.rng, weights[0])
+    with run.progress.stage("decoding"):
+        partition = select(found, compressed.samples, n_clusters, options.gamma_labels)
+    taken = partition.candidate
+    return Clusters(
+        partition.soft_labels, partition.conductance, (taken.gamma, path[0][1]), taken.scores, taken.method, taken.rank,
+        n_iter, converged,
+    )  # fmt: skip

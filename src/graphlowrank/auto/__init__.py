@@ -1,1 +1,47 @@
-"""Automatic decisions: each returns a value and the reason for it."""
+"""Automatic decisions, one file each, with the constants they were tuned to and the data sets that chose them.
+
+.. autosummary::
+    choose_scaling           scaling for clustering, by the neighbor graphs it leads to
+    choose_recovery_scaling  scaling for recovery: different units or not
+    choose_outlier_filter    whether to filter cellwise outliers before distances are computed
+    choose_n_neighbors       neighbors of each sample
+    choose_n_clusters        number of clusters
+    choose_laplacian         Laplacian of the model
+    n_kept                   samples and features that are kept
+    fixed_gammas, gamma_path, validated_gammas   gammas: defaults, the clustering path, validation on held-out entries
+    choose_rank              singular values above the noise
+"""
+
+from .choice import AS_GIVEN, Choice
+from .downsampling import DEFAULT_RANK, check_sizes, downsampling_choice, n_kept
+from .gamma_search import GammaChoice, choose_gammas
+from .gammas import fixed_gammas, gamma_choices, gamma_path, validated_gammas
+from .graphs import choose_laplacian, choose_n_neighbors, graph_choices
+from .n_clusters import choose_n_clusters
+from .outliers import choose_outlier_filter
+from .rank import choose_rank, rank_choice
+from .scaling import choose_recovery_scaling, choose_scaling
+
+__all__ = [
+    "AS_GIVEN",
+    "DEFAULT_RANK",
+    "Choice",
+    "GammaChoice",
+    "check_sizes",
+    "choose_gammas",
+    "choose_laplacian",
+    "choose_n_clusters",
+    "choose_n_neighbors",
+    "choose_outlier_filter",
+    "choose_rank",
+    "choose_recovery_scaling",
+    "choose_scaling",
+    "downsampling_choice",
+    "fixed_gammas",
+    "gamma_choices",
+    "gamma_path",
+    "graph_choices",
+    "n_kept",
+    "rank_choice",
+    "validated_gammas",
+]

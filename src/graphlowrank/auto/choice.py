@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+AS_GIVEN = "as given"
+
 
 @dataclass(frozen=True)
 class Choice:
-    """A value that was used.
+    """A value that was used, and why.
 
     Attributes
     ----------
-    name, value
-        Parameter and value.
-    reason
+    name : str
+        Parameter.
+    value : object
+        Its value.
+    reason : str
         Why, in a sentence.
     """
 

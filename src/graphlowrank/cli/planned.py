@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from .._evenly import evenly
 from ..estimators.planning import PILOTS, Plan, Task, plan
+from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import dense, float_type, most_variable
 from .options import in_options
 from .preparing import Input
@@ -45,7 +45,7 @@ def run_plan(
 
 def some_rows(values: Any) -> Array:
     """Rows at even distances, dense, what is missing or infinite as NaN."""
-    part = values[evenly(values.shape[0], PILOTS[1])]
+    part = values[evenly_spaced(values.shape[0], PILOTS[1])]
     part = dense(part).astype(float_type(part.dtype))
     part[~np.isfinite(part)] = np.nan
     return part

@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
-from .._evenly import evenly
 from .._threads import limit_threads
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..io import Table, write_matrix
 from ..io.packages import need
 from ..io.writing.matrix import WRITERS
+from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import blocks, dense, moments
 from ..preprocessing.principal import centred_svd
 from ..report.fit_page import FitPage, Recovered
@@ -227,7 +227,7 @@ def _recovered(
     Values of these samples that are missing are drawn as recovered; how many is returned, too.
     """
     n = len(left.of_samples)
-    ranks = evenly(n, N_SHOWN)
+    ranks = evenly_spaced(n, N_SHOWN)
     shown = np.argsort(left.of_samples, kind="stable")[ranks]
     names = [f"row {row + 1}" if data.sample_names is None else data.sample_names[row] for row in shown.tolist()]
     high = WIDEST * left.typical or 1.0

@@ -1,18 +1,36 @@
-"""Clusters that the sample graph speaks for: many partitions of the kept samples, one taken by its conductance.
+"""Clusters from the compressed low-rank matrix and the sample graph.
 
 .. autosummary::
-    candidates   partitions of the kept samples: k-means, and finer clusters merged
-    choose       spread the best over all samples, improve them, take the one of least conductance
-    improve      move single nodes for as long as the conductance falls
-    consensus    one partition from several
-    merge        join clusters by their modularity
-    modularity_along   modularity while clusters are joined
+    k_means             on the scores of the compressed matrix
+    decode_labels       k-means, then labels interpolated over the sample graph (Algorithm 3)
+    candidates          partitions of the kept samples: k-means, and finer clusters merged
+    select              interpolate the best, refine them, take the one of lowest conductance
+    refine              move single nodes while the conductance falls
+    merge               merge clusters by modularity
+    consensus           one partition from several
 """
 
-from .agreement import consensus
-from .merging import merge, modularity_along
-from .moves import improve
+from .consensus import consensus
+from .kmeans import Scores, k_means, leading_directions
+from .labels import Labels, decode_labels, labels_of_new
+from .merging import merge, modularity_path
 from .proposals import Candidate, candidates
-from .selection import Chosen, choose
+from .refinement import refine
+from .selection import Partition, select
 
-__all__ = ["Candidate", "Chosen", "candidates", "choose", "consensus", "improve", "merge", "modularity_along"]
+__all__ = [
+    "Candidate",
+    "Labels",
+    "Partition",
+    "Scores",
+    "candidates",
+    "consensus",
+    "decode_labels",
+    "k_means",
+    "labels_of_new",
+    "leading_directions",
+    "merge",
+    "modularity_path",
+    "refine",
+    "select",
+]

@@ -1,4 +1,4 @@
-"""Join many small clusters to the number wanted."""
+"""Merge small clusters by modularity."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from itertools import islice
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 
 
 def merge(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
-    """Join pairs of clusters until ``n_clusters`` are left, each time the pair that raises the modularity most.
+    """Merge pairs of clusters until ``n_clusters`` are left, each time the pair that raises the modularity most.
 
     Parameters
     ----------
-    weights
-        (n_nodes, n_nodes) symmetric weights.
-    labels
-        (n_nodes,) cluster numbers.
-    n_clusters
-        Clusters to end with; fewer are left alone.
+    weights : csr_array of shape (n_nodes, n_nodes)
+        Symmetric edge weights.
+    labels : ndarray of shape (n_nodes,)
+        Cluster labels.
+    n_clusters : int
+        Number of clusters wanted; fewer stay as they are.
 
     Returns
     -------
-    labels
-        (n_nodes,) cluster numbers from 0.
+    ndarray of shape (n_nodes,)
+        Cluster labels from 0.
     """
     names, labels = np.unique(labels, return_inverse=True)
     group = np.arange(len(names))
-    for kept, joined, _ in islice(_mergers(weights, labels, len(names)), max(len(names) - n_clusters, 0)):
+    for kept, joined, _ in islice(_merges(weights, labels, len(names)), max(len(names) - n_clusters, 0)):
         group[group == joined] = kept
     return np.unique(group, return_inverse=True)[1][labels]
 
 
-def modularity_along(weights: sp.csr_array, labels: Array) -> Array:
-    """Modularity with 1, 2, ... clusters, up to those of ``labels``, when they are joined one pair after another."""
+def modularity_path(weights: sp.csr_array, labels: Array) -> Array:
+    """Modularity with 1, 2, ... clusters, up to those of ``labels``, as pairs are merged one after another."""
     names, labels = np.unique(labels, return_inverse=True)
-    links = between_clusters(weights, labels, len(names))
+    links = links_between(weights, labels, len(names))
     total = max(links.sum(), np.finfo(np.float64).tiny)
     first = np.trace(links) / total - np.sum((links.sum(axis=1) / total) ** 2)
-    gains = [gain for _, _, gain in _mergers(weights, labels, len(names))]
+    gains = [gain for _, _, gain in _merges(weights, labels, len(names))]
     return np.cumsum([first, *gains])[::-1]
 
 
-def _mergers(weights: sp.csr_array, labels: Array, n_clusters: int) -> Iterator[tuple[int, int, float]]:
-    """Pairs to join, (kept, joined, gain of modularity), until one cluster is left."""
-    links = between_clusters(weights, labels, n_clusters)
+def _merges(weights: sp.csr_array, labels: Array, n_clusters: int) -> Iterator[tuple[int, int, float]]:
+    """Yield (kept cluster, merged cluster, gain of modularity) until one cluster is left."""
+    links = links_between(weights, labels, n_clusters)
     total = max(links.sum(), np.finfo(np.float64).tiny)
     alive = np.ones(n_clusters, dtype=bool)
     for _ in range(n_clusters - 1):
@@ -63,8 +63,8 @@ def _mergers(weights: sp.csr_array, labels: Array, n_clusters: int) -> Iterator[
         alive[joined] = False
 
 
-def between_clusters(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
-    """Weight between every two clusters, (n_clusters, n_clusters); the diagonal counts each inner edge twice."""
+def links_between(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
+    """Total edge weight between every two clusters (n_clusters, n_clusters); inner edges count twice."""
     rows = np.repeat(labels, np.diff(weights.indptr)).astype(np.int64)
     flat = np.bincount(rows * n_clusters + labels[weights.indices], weights=weights.data, minlength=n_clusters**2)
     return flat.astype(np.float64).reshape(n_clusters, n_clusters)

@@ -1,4 +1,4 @@
-"""Partitions of the kept samples to choose from."""
+"""Candidate partitions of the kept samples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.svd import rank_of
 from ..metrics import conductance
-from .labels import Scores, cluster_scores, k_means
+from .kmeans import Scores, cluster_scores, k_means
 from .merging import merge
 
-Way = Literal["k-means", "merged"]
+Method = Literal["k-means", "merged"]
 
-STARTS = 10  # of k-means
-LEARN_FROM = 2500  # kept samples: centres of more would be the same, and the best of several is taken anyway
-FINE = (2, 3)  # times as many clusters as wanted, to be merged: they depend less on where k-means starts
-LEAST_FINE_SIZE = 20  # kept samples in a fine cluster: with fewer, what joins two of them is a matter of chance
+# Chosen on the sets of docs/choices.md ("What was tried").
+N_STARTS = 10  # of k-means
+FIT_ON = 2500  # kept samples that k-means fits its centers on
+FINE_FACTORS = (2, 3)  # times as many clusters, to be merged: they depend less on the start of k-means
+MIN_FINE_SIZE = 20  # mean size of a fine cluster: links between smaller ones are random
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +29,24 @@ class Candidate:
 
     Attributes
     ----------
-    labels
-        (n_kept,) cluster numbers.
-    gamma
-        Weight of the sample graph in the low-rank matrix that it comes from.
-    scores
-        What k-means saw, "whitened" or "scaled".
-    way
-        "k-means", or "merged" from finer clusters of k-means.
-    conductance
-        On the graph of the kept samples.
-    rank
-        Of the low-rank matrix.
+    labels : ndarray of shape (n_kept,)
+        Cluster labels.
+    gamma : float
+        gamma_samples of the low-rank matrix.
+    scores : str
+        What k-means clustered: "whitened" or "scaled".
+    method : {"k-means", "merged"}
+        K-means, or finer clusters of k-means merged.
+    conductance : float
+        Mean conductance on the graph of the kept samples.
+    rank : int
+        Rank of the low-rank matrix.
     """
 
     labels: Array
     gamma: float
     scores: str
-    way: Way
+    method: Method
     conductance: float
     rank: int
 
@@ -59,38 +60,38 @@ def candidates(
     rng: np.random.RandomState,
     sample_weights: Array | None = None,
 ) -> list[Candidate]:
-    """Partitions for one low-rank matrix: the best of k-means by the graph of the kept samples, and merged ones.
+    """Partitions from one low-rank matrix: the best k-means start by conductance, and merged finer clusters.
 
     Parameters
     ----------
-    directions
-        :func:`~graphlowrank.clustering.labels.leading_directions` of the compressed matrix.
-    weights
-        Graph of the kept samples.
-    n_clusters
-        Clusters wanted.
-    scores
-        What k-means is to see.
-    gamma
-        To be noted.
-    rng
-        Random numbers of k-means.
-    sample_weights
+    directions : tuple of ndarray
+        :func:`~graphlowrank.clustering.kmeans.leading_directions` of the compressed matrix.
+    weights : csr_array of shape (n_kept, n_kept)
+        Edge weights of the graph of the kept samples.
+    n_clusters : int
+        Number of clusters.
+    scores : {"whitened", "scaled"}
+        What k-means clusters.
+    gamma : float
+        gamma_samples of the low-rank matrix, recorded in the candidates.
+    rng : RandomState
+        Seeds k-means.
+    sample_weights : ndarray of shape (n_kept,) or None
         Importance weights of the kept samples.
     """
     points, used = cluster_scores(*directions, n_clusters, scores)
     rank = rank_of(directions[1])
 
     def partition(k: int, *, fewer: bool = False) -> Array:
-        return k_means(points, k, 1, rng, sample_weights, fewer=fewer, learn_from=LEARN_FROM)
+        return k_means(points, k, 1, rng, sample_weights, fewer=fewer, fit_on=FIT_ON)
 
-    def proposed(way: Way, labels: Array) -> Candidate:
-        return Candidate(labels, gamma, used, way, conductance(weights, labels, n_clusters), rank)
+    def candidate(method: Method, labels: Array) -> Candidate:
+        return Candidate(labels, gamma, used, method, conductance(weights, labels, n_clusters), rank)
 
-    plain = [proposed("k-means", partition(n_clusters)) for _ in range(STARTS)]
-    found = [min(plain, key=lambda one: one.conductance)]
-    for factor in FINE:
-        if len(points) >= LEAST_FINE_SIZE * factor * n_clusters:
+    starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
+    found = [min(starts, key=lambda one: one.conductance)]
+    for factor in FINE_FACTORS:
+        if len(points) >= MIN_FINE_SIZE * factor * n_clusters:
             fine = partition(factor * n_clusters, fewer=True)
-            found.append(proposed("merged", merge(weights, fine, n_clusters)))
+            found.append(candidate("merged", merge(weights, fine, n_clusters)))
     return found

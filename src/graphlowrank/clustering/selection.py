@@ -1,4 +1,4 @@
-"""Which partition the graph of all samples speaks for."""
+"""Select the partition with the lowest conductance on the graph of all samples."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
-from ..decoders import Side
+from .._typing import Array
 from ..metrics import conductance
-from .labels import spread
-from .moves import improve
+from ..sampling.nodes import SampledNodes
+from .labels import interpolate_labels
 from .proposals import Candidate
+from .refinement import refine
 
-AFFORDABLE = 3e6  # memberships (samples x clusters x candidates) to compute
-SHORTEST = 3  # candidates of each way that are spread over all samples, whatever it costs
-MOST_CANDIDATES = 28  # 14 of each way is more than there ever are
-ROUGHLY = 1e-2  # tolerance of spreading: moves of single nodes follow
-CLEARLY_BETTER = 0.03  # conductance; on faces and digits the wrong scores lead by up to 0.015
+# Chosen on the sets of docs/choices.md ("What was tried").
+MAX_MEMBERSHIPS = 3e6  # samples x clusters x candidates to interpolate
+MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
+ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
+SCALED_HANDICAP = 0.03  # conductance by which scaled scores must win; on faces and digits they wrongly lead by 0.015
 OWN_SHARE = 0.6  # of the membership
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """The partition taken.
+class Partition:
+    """The selected partition of all samples.
 
     Attributes
     ----------
-    labels
-        (n_samples,) clusters.
-    soft_labels
-        (n_samples, n_clusters) membership, see :func:`neighbour_shares`.
-    candidate
+    labels : ndarray of shape (n_samples,)
+        Cluster labels.
+    soft_labels : ndarray of shape (n_samples, n_clusters)
+        Membership, see :func:`neighbor_shares`.
+    candidate : Candidate
         Where it comes from.
-    conductance
-        On the graph of all samples.
+    conductance : float
+        Mean conductance on the graph of all samples.
     """
 
     labels: Array
@@ -45,59 +45,63 @@ class Chosen:
     conductance: float
 
 
-def choose(found: Sequence[Candidate], samples: Side, n_clusters: int, gamma: float = 0.0) -> Chosen:
-    """Spread the best candidates over all samples, improve them, and take the one of least conductance.
+def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, gamma: float = 0.0) -> Partition:
+    """Interpolate the best candidates over all samples, refine them, and return the one of lowest conductance.
 
     Parameters
     ----------
-    found
+    found : sequence of Candidate
         Partitions of the kept samples.
-    samples
+    samples : SampledNodes
         Graph of all samples, and the kept ones.
-    n_clusters
-        Clusters wanted.
-    gamma
-        How far neighbours may overrule labels of kept samples when they are spread.
+    n_clusters : int
+        Number of clusters.
+    gamma : float
+        0 keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
     weights = samples.graph.weights
-    best: Chosen | None = None
+    best: tuple[float, Array, Candidate, float] | None = None
     for candidate in _shortlist(found, weights.shape[0] * n_clusters):
-        rough, _ = spread(candidate.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGHLY)
-        labels = improve(weights, rough, n_clusters)
-        cut = conductance(weights, labels, n_clusters)
-        if best is None or _handicapped(cut, candidate, found) < _handicapped(best.conductance, best.candidate, found):
-            best = Chosen(labels, labels, candidate, cut)
+        rough, _ = interpolate_labels(candidate.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)
+        labels = refine(weights, rough, n_clusters)
+        value = conductance(weights, labels, n_clusters)
+        handicapped = value + _handicap(candidate, found)
+        if best is None or handicapped < best[0]:
+            best = handicapped, labels, candidate, value
     assert best is not None
-    return Chosen(best.labels, neighbour_shares(weights, best.labels, n_clusters), best.candidate, best.conductance)
+    _, labels, candidate, value = best
+    return Partition(labels, neighbor_shares(weights, labels, n_clusters), candidate, value)
 
 
-def n_spread(cost: int) -> int:
-    """Candidates that are spread over all samples, if there are as many; ``cost`` is samples times clusters."""
-    return min(2 * max(SHORTEST, int(AFFORDABLE / cost / 2)), MOST_CANDIDATES)
+def n_interpolated(cost: int) -> int:
+    """Candidates that are interpolated, if there are as many; ``cost`` is samples times clusters."""
+    return min(2 * max(MIN_PER_METHOD, int(MAX_MEMBERSHIPS / cost / 2)), MAX_CANDIDATES)
 
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
-    """Best of each way by the graph of the kept samples, as many as can be afforded."""
-    ordered = sorted(found, key=lambda one: _handicapped(one.conductance, one, found))
-    length = n_spread(cost) // 2
-    return [one for way in ("k-means", "merged") for one in [one for one in ordered if one.way == way][:length]]
+    """Best candidates of each method by conductance on the graph of the kept samples."""
+    ordered = sorted(found, key=lambda one: one.conductance + _handicap(one, found))
+    length = n_interpolated(cost) // 2
+    return [
+        one for method in ("k-means", "merged") for one in [one for one in ordered if one.method == method][:length]
+    ]
 
 
-def _handicapped(cut: float, candidate: Candidate, found: Sequence[Candidate]) -> float:
-    """Conductance, with what scaled scores must be ahead by where there are whitened ones."""
+def _handicap(candidate: Candidate, found: Sequence[Candidate]) -> float:
+    """Conductance added to scaled scores if there are whitened ones."""
     rivals = any(other.scores == "whitened" for other in found)
-    return cut + (CLEARLY_BETTER if candidate.scores == "scaled" and rivals else 0.0)
+    return SCALED_HANDICAP if candidate.scores == "scaled" and rivals else 0.0
 
 
-def neighbour_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
-    """Membership (n_samples, n_clusters): over half for a sample's own cluster, the rest as its neighbours are.
+def neighbor_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
+    """Membership (n_samples, n_clusters): 0.6 for a sample's own cluster, the rest in the shares of its neighbors.
 
     Rows sum to 1, and the own cluster has the largest share.
     """
     own = np.eye(n_clusters, dtype=weights.dtype)[labels]
     near = weights @ own
     degrees = near.sum(axis=1, keepdims=True)
-    # A node without neighbours belongs to its cluster for want of anything else.
-    near = np.where(degrees > 0, near / np.maximum(degrees, np.finfo(near.dtype).tiny), near.dtype.type(1 / n_clusters))
+    uniform = near.dtype.type(1 / n_clusters)  # for a node without neighbors
+    near = np.where(degrees > 0, near / np.maximum(degrees, np.finfo(near.dtype).tiny), uniform)
     return OWN_SHARE * own + (1 - OWN_SHARE) * near

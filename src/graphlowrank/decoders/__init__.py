@@ -1,22 +1,19 @@
 """From the compressed matrix back to all samples and features.
 
 .. autosummary::
-    decode_ideal         least squares on known eigenvectors: no error of its own, at the price of the eigenvectors
+    decode_ideal         least squares on known eigenvectors: no error of its own, at the cost of the eigenvectors
     decode_alternate     one convex problem on both graphs
-    decode_approximate   regularised singular vectors, side by side
-    decode_orthonormal   the same under orthonormality
+    decode_approximate   regularized singular vectors, one axis at a time
+    decode_orthonormal   the same with orthonormality constraints
     decode_subspace      the smoothest singular vectors through the compressed ones (Algorithm 2): the default
-    decode_approximate2  feature vectors upsampled, the data projected on them
-    decode_approximate3  sample vectors upsampled, the data projected on them
-    decode_robust        the data fitted on the compressed factors, gross errors ignored: no graph needed
+    decode_approximate2  feature vectors interpolated, the data projected on them
+    decode_approximate3  sample vectors interpolated, the data projected on them
+    decode_robust        robust regression of the data on the compressed factors; needs no graph
     upsample             values on kept nodes -> the smoothest signal through them (Lemma 1)
-    Side                 graph, kept nodes and importance weights of the samples or the features
     LowRankMatrix        the factors of a large matrix, decoded only where asked
+    Decoder, DECODERS    what a decoder needs, and the registry
 """
 
-from collections.abc import Callable
-
-from ..sampling.nodes import Side
 from .alternate import alternate_matrix, decode_alternate
 from .factors import Decoded
 from .ideal import decode_ideal, fit_bandlimited
@@ -24,26 +21,34 @@ from .low_rank_matrix import LowRankMatrix
 from .orthonormal import decode_orthonormal, fit_orthonormal
 from .penalty import fit_smooth
 from .projections import decode_approximate2, decode_approximate3
+from .registry import Decoder
 from .robust import decode_robust
 from .subspace import decode_approximate, decode_subspace
 from .upsample import upsample
 
-DECODERS: dict[str, Callable[..., Decoded]] = {
-    "subspace": decode_subspace,
-    "ideal": decode_ideal,
-    "alternate": decode_alternate,
-    "approximate": decode_approximate,
-    "orthonormal": decode_orthonormal,
-    "approximate2": decode_approximate2,
-    "approximate3": decode_approximate3,
-    "robust": decode_robust,
-}
+DECODERS: dict[str, Decoder] = {}
+
+
+def register_decoder(decoder: Decoder) -> Decoder:
+    """Make ``decoder`` available as the option ``decoder=decoder.name``."""
+    DECODERS[decoder.name] = decoder
+    return decoder
+
+
+register_decoder(Decoder("subspace", decode_subspace))
+register_decoder(Decoder("ideal", decode_ideal))
+register_decoder(Decoder("alternate", decode_alternate))
+register_decoder(Decoder("approximate", decode_approximate))
+register_decoder(Decoder("orthonormal", decode_orthonormal))
+register_decoder(Decoder("approximate2", decode_approximate2, fits=("sample",), needs_complete=True))
+register_decoder(Decoder("approximate3", decode_approximate3, fits=("feature",), needs_complete=True))
+register_decoder(Decoder("robust", decode_robust, fits=("sample", "feature")))
 
 __all__ = [
     "DECODERS",
     "Decoded",
+    "Decoder",
     "LowRankMatrix",
-    "Side",
     "alternate_matrix",
     "decode_alternate",
     "decode_approximate",
@@ -56,5 +61,6 @@ __all__ = [
     "fit_bandlimited",
     "fit_orthonormal",
     "fit_smooth",
+    "register_decoder",
     "upsample",
 ]

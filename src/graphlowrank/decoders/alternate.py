@@ -9,7 +9,7 @@ import numpy as np
 from .._backend import Array
 from ..linalg.svd import leading_svd
 from ..sampling import check_reach
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.pcg import block_pcg
 from ..solvers.solution import Solution
 from .factors import Decoded
@@ -19,8 +19,8 @@ from .penalty import REMEDY, Filter, Operator, Penalty
 
 def decode_alternate(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     n_components: int | None = None,
     gamma_samples: float = 1e-2,
@@ -34,20 +34,20 @@ def decode_alternate(
     X_small, samples, features, gamma_samples, gamma_features, filter
         See :func:`alternate_matrix`.
     n_components
-        Factors to keep of the solution around its mean sample; None asks the rank rule.
+        Factors to keep of the solution around its mean sample; None counts the singular values of at least a tenth of the first.
     """
     solution = alternate_matrix(
         X_small, samples, features, gamma_samples=gamma_samples, gamma_features=gamma_features, filter=filter
     )
-    centre = solution.X.mean(axis=0)
-    low_rank = LowRankMatrix(*leading_svd(solution.X - centre, n_components), centre)
+    center = solution.X.mean(axis=0)
+    low_rank = LowRankMatrix(*leading_svd(solution.X - center, n_components), center)
     return Decoded(low_rank, solution.n_iter, solution.converged)
 
 
 def alternate_matrix(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     gamma_samples: float = 1e-2,
     gamma_features: float = 1e-2,
@@ -76,8 +76,8 @@ def alternate_matrix(
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")
     dtype = X_small.dtype
-    row_penalty, row_weights = _side(samples, filter, dtype)
-    column_penalty, column_weights = _side(features, filter, dtype)
+    row_penalty, row_weights = _axis(samples, filter, dtype)
+    column_penalty, column_weights = _axis(features, filter, dtype)
     shape = (len(row_weights), len(column_weights))
     fit = np.outer(row_weights, column_weights)
     known = np.zeros(shape, dtype=dtype)
@@ -103,7 +103,7 @@ def alternate_matrix(
     return Solution(solution.X.reshape(shape), solution.n_iter, solution.converged, solution.residual)
 
 
-def _side(side: Side, g: Filter, dtype: Any) -> tuple[Penalty | None, Array]:
+def _axis(side: SampledNodes, g: Filter, dtype: Any) -> tuple[Penalty | None, Array]:
     """Penalty, and weight of each node: 0 where it was dropped."""
     if side.graph is None:
         return None, (side.root_weights() ** 2).astype(dtype)

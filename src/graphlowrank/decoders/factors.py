@@ -1,4 +1,4 @@
-"""From a matrix to its factors and back: the steps that decoders share."""
+"""Factorization of the compressed matrix and the product of its factors: the steps that decoders share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from .._backend import Array
 from ..linalg.svd import leading_svd, orthonormal_product
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
 from .low_rank_matrix import LowRankMatrix
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """``X = samples features^T + 1 centre^T``.
+    """``X = samples features^T + 1 center^T``.
 
     Attributes
     ----------
@@ -23,18 +23,18 @@ class Factors:
         (m_samples, k) scores.
     features
         (m_features, k) directions.
-    centre
+    center
         (m_features,) mean sample.
     """
 
     samples: Array
     features: Array
-    centre: Array
+    center: Array
 
     @property
-    def features_and_centre(self) -> Array:
-        """(m_features, k + 1): what is to be spread over the feature graph."""
-        return np.column_stack([self.features, self.centre])
+    def features_and_center(self) -> Array:
+        """(m_features, k + 1): what is interpolated over the feature graph."""
+        return np.column_stack([self.features, self.center])
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +56,20 @@ class Decoded:
     converged: bool
 
 
-def factorise(X_small: Array, samples: Side, features: Side, n_components: int | None) -> Factors:
-    """Leading factors of the compressed matrix around its mean sample; None asks the rank rule.
+def factorize(X_small: Array, samples: SampledNodes, features: SampledNodes, n_components: int | None) -> Factors:
+    """Leading factors of the compressed matrix around its mean sample; None counts the singular values of at least a tenth of the first.
 
-    With importance weights they are the leading ones of ``sqrt(w_i) X_ij sqrt(v_j)``, in which kept nodes stand for the
-    nodes left out as often as they should.
+    With importance weights they are the leading factors of ``sqrt(w_i) X_ij sqrt(v_j)``, in which kept nodes represent
+    the nodes left out.
     """
     rows, columns = samples.root_weights().astype(X_small.dtype), features.root_weights().astype(X_small.dtype)
-    centre = np.average(X_small, axis=0, weights=rows**2).astype(X_small.dtype)
-    left, values, right = leading_svd((X_small - centre) * rows[:, None] * columns, n_components)
-    return Factors(left * values / rows[:, None], right / columns[:, None], centre)
+    center = np.average(X_small, axis=0, weights=rows**2).astype(X_small.dtype)
+    left, values, right = leading_svd((X_small - center) * rows[:, None] * columns, n_components)
+    return Factors(left * values / rows[:, None], right / columns[:, None], center)
 
 
 def multiply(samples: Solution, features: Solution) -> Decoded:
-    """Low-rank matrix from the spread scores and the spread directions, whose last column is the centre."""
+    """Low-rank matrix from scores and directions on all nodes; the last direction is the center."""
     left, values, right = orthonormal_product(samples.X, features.X[:, :-1])
     return Decoded(
         LowRankMatrix(left, values, right, np.ascontiguousarray(features.X[:, -1])),

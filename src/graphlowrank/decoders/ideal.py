@@ -10,18 +10,18 @@ from .._backend import Array
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..sampling import check_reach
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
-from .factors import Decoded, factorise, multiply
+from .factors import Decoded, factorize, multiply
 
-NEARLY_SINGULAR = 1e-6
-HARDLY_SEEN = 0.1  # share of its fair energy that an eigenvector must have on the kept nodes
+MIN_SINGULAR_RATIO = 1e-6
+MIN_ENERGY = 0.1  # of an eigenvector on the kept nodes, relative to its expectation
 
 
 def decode_ideal(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     n_components: int | None = None,
     k_samples: int | None = None,
@@ -41,23 +41,23 @@ def decode_ideal(
     samples, features
         Graph, kept nodes and importance weights of each side.
     n_components
-        Factors of X_small to keep; None asks the rank rule.
+        Factors of X_small to keep; None counts the singular values of at least a tenth of the first.
     k_samples, k_features
-        Eigenvectors on each side. None takes the number of factors and one for their centre, at least one for each
-        connected component, and leaves out those that the kept nodes hardly tell from the smoother ones.
+        Eigenvectors on each side. None takes the number of factors and one for their center, at least one for each
+        connected component, without those that are nearly dependent on the smoother ones on the kept nodes.
     sample_basis, feature_basis
         Q_k (n_samples, k) and P_k (n_features, k) where they are known; None computes them.
     """
-    factors = factorise(X_small, samples, features, n_components)
+    factors = factorize(X_small, samples, features, n_components)
     rank = factors.samples.shape[1] + 1
     return multiply(
         _fit(samples, factors.samples, sample_basis, k_samples, rank),
-        _fit(features, factors.features_and_centre, feature_basis, k_features, rank),
+        _fit(features, factors.features_and_center, feature_basis, k_features, rank),
     )
 
 
-def _fit(side: Side, values: Array, basis: Array | None, k: int | None, rank: int) -> Solution:
-    """Fit on the given eigenvectors, on the first k, or on about ``rank`` of them that the kept nodes tell apart."""
+def _fit(side: SampledNodes, values: Array, basis: Array | None, k: int | None, rank: int) -> Solution:
+    """Fit on the given eigenvectors, on the first k, or on about ``rank`` that are independent on the kept nodes."""
     if side.graph is None:
         return fit_bandlimited(side, values, basis=basis)
     check_reach(side.graph, side.indices)
@@ -65,15 +65,15 @@ def _fit(side: Side, values: Array, basis: Array | None, k: int | None, rank: in
         basis = lowest_eigenpairs(side.graph, k)[1]
     elif basis is None:
         basis = lowest_eigenpairs(side.graph, min(smooth_signals(side.graph, rank), len(side.indices)))[1]
-        basis = basis[:, told_apart(side, basis)]
+        basis = basis[:, independent_vectors(side, basis)]
     return fit_bandlimited(side, values, basis=basis)
 
 
-def told_apart(side: Side, basis: Array) -> Array:
-    """Mask (k,) of the eigenvectors with a tenth of their fair energy on the kept nodes, apart from the ones before.
+def independent_vectors(side: SampledNodes, basis: Array) -> Array:
+    """Mask (k,) of the eigenvectors with a tenth of their expected energy on the kept nodes, orthogonal to the previous.
 
-    A vector that sits on a node which was not drawn looks on the others like the smoother vectors before it, and would
-    be fitted to their noise. It is left out; the ones after it stay.
+    A vector concentrated on a node that was not drawn is nearly dependent on the smoother ones before it, and would be
+    fitted to their noise. It is left out; later ones stay.
     """
     fair = side.root_weights()[:, None] * np.sqrt(len(basis) / len(side.indices))
     seen = np.zeros(basis.shape[1], dtype=bool)
@@ -81,13 +81,13 @@ def told_apart(side: Side, basis: Array) -> Array:
     for number, vector in enumerate((fair * basis[side.indices]).T):
         new = vector - directions @ (directions.T @ vector)
         energy = float(new @ new)
-        if energy >= HARDLY_SEEN:
+        if energy >= MIN_ENERGY:
             seen[number] = True
             directions = np.column_stack([directions, new / np.sqrt(energy)])
     return seen
 
 
-def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Solution:
+def fit_bandlimited(side: SampledNodes, values: Array, *, basis: Array | None) -> Solution:
     """``Q_k argmin_C sum_i w_i ||(Q_k C)_i - values_i||^2``: signals in the first k eigenvectors closest to the values.
 
     Parameters
@@ -100,7 +100,7 @@ def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Soluti
         (n_nodes, k) the eigenvectors; None where everything was kept and there is nothing to fit.
     """
     if basis is None:
-        return side.unchanged(values)
+        return Solution.exact(values)
     basis = np.asarray(basis)
     if side.graph is not None and len(basis) != side.graph.n_nodes:
         raise ValueError(f"the basis has {len(basis)} rows, but the graph {side.graph.n_nodes} nodes.")
@@ -108,7 +108,7 @@ def fit_bandlimited(side: Side, values: Array, *, basis: Array | None) -> Soluti
         raise ValueError(f"{len(side.indices)} kept nodes cannot determine {basis.shape[1]} coefficients.")
     root = side.root_weights()[:, None]
     coefficients, _, _, singular = np.linalg.lstsq(root * basis[side.indices], root * values.astype(np.float64))
-    if singular[-1] <= NEARLY_SINGULAR * singular[0]:
+    if singular[-1] <= MIN_SINGULAR_RATIO * singular[0]:
         warnings.warn(
             f"the {len(side.indices)} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or "
             "lower k.",

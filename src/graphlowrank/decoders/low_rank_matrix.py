@@ -28,7 +28,7 @@ class LowRankMatrix:
     right
         (n_features, k) orthonormal feature factors.
     offset
-        (n_features,) centre that was taken off before the factorisation.
+        (n_features,) center subtracted before the factorization.
     units
         (n_features,) that the features were measured in; None for 1.
 

@@ -7,9 +7,9 @@ import numpy as np
 from .._backend import Array, norm
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.svd import orthonormal_product
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
-from .factors import Decoded, factorise
+from .factors import Decoded, factorize
 from .low_rank_matrix import LowRankMatrix
 from .penalty import fit_smooth
 from .upsample import upsample
@@ -17,8 +17,8 @@ from .upsample import upsample
 
 def decode_orthonormal(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     n_components: int | None = None,
     radius: float = 0.05,
@@ -28,7 +28,7 @@ def decode_orthonormal(
 ) -> Decoded:
     """``min tr(U^T L U) + coupling dist(M U, ball around U_small)^2  s.t.  U^T U = I`` on each side; ``X = U S V^T``.
 
-    The appendix asks that M U lies in the ball; here leaving it has a price, see :func:`fit_orthonormal`. The singular
+    The appendix asks that M U lies in the ball; here leaving it is penalized, see :func:`fit_orthonormal`. The singular
     values S are those of X_small times ``sqrt(n p / (m_samples m_features))``.
 
     Parameters
@@ -38,29 +38,29 @@ def decode_orthonormal(
     samples, features
         Graph, kept nodes and importance weights of each side.
     n_components
-        Factors to keep; None asks the rank rule.
+        Factors to keep; None counts the singular values of at least a tenth of the first.
     radius, coupling, tol, max_iter
         See :func:`fit_orthonormal`.
     """
-    factors = factorise(X_small, samples, features, n_components)
+    factors = factorize(X_small, samples, features, n_components)
     values = np.linalg.norm(samples.root_weights()[:, None] * factors.samples, axis=0)
     scores = np.divide(factors.samples, values, out=np.zeros_like(factors.samples), where=values > 0)
-    spread = [
-        fit_orthonormal(side, vectors, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
-        for side, vectors in ((samples, scores), (features, factors.features))
+    vectors = [
+        fit_orthonormal(side, values_, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
+        for side, values_ in ((samples, scores), (features, factors.features))
     ]
-    centre = fit_smooth(features, factors.centre[:, None], gamma=0.0).X
-    scale = values * np.sqrt(np.prod([len(X.X) for X in spread]) / X_small.size)
-    left, singular, right = orthonormal_product(spread[0].X * scale.astype(X_small.dtype), spread[1].X)
+    center = fit_smooth(features, factors.center[:, None], gamma=0.0).X
+    scale = values * np.sqrt(np.prod([len(X.X) for X in vectors]) / X_small.size)
+    left, singular, right = orthonormal_product(vectors[0].X * scale.astype(X_small.dtype), vectors[1].X)
     return Decoded(
-        LowRankMatrix(left, singular, right, centre[:, 0]),
-        max(X.n_iter for X in spread),
-        all(X.converged for X in spread),
+        LowRankMatrix(left, singular, right, center[:, 0]),
+        max(X.n_iter for X in vectors),
+        all(X.converged for X in vectors),
     )
 
 
 def fit_orthonormal(
-    side: Side,
+    side: SampledNodes,
     values: Array,
     *,
     radius: float = 0.05,
@@ -71,8 +71,8 @@ def fit_orthonormal(
     """Smoothest orthonormal vectors (n, k) near given ones on the kept nodes.
 
     Alternates the two steps of the appendix: towards the lowest eigenvectors under orthonormality, and projection on
-    the ball around the values. As printed, the first step forgets the second (its answer is the first k eigenvectors
-    whatever the data), so a ``coupling`` holds them together: with the unit Laplacian L,
+    the ball around the values. As printed, the first step ignores the second (it returns the first k eigenvectors
+    whatever the data), so a ``coupling`` term is added: with the unit Laplacian L,
 
         ``min_{U, Z}  tr(U^T L U) + coupling ||U - Z||^2   s.t.  U^T U = I,  ||M Z - t|| <= radius ||t||``,
 
@@ -95,7 +95,7 @@ def fit_orthonormal(
     if not 0 <= radius < 1 or coupling <= 0:
         raise ValueError(f"radius must be in [0, 1) and coupling positive, got {radius} and {coupling}.")
     if side.complete:
-        return side.unchanged(values)
+        return Solution.exact(values)
     graph, keep = side.graph, side.indices
     assert graph is not None
     L = graph.unit_laplacian().astype(np.float64)

@@ -16,7 +16,7 @@ from ..linalg.chebyshev import apply_polynomial, fit_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.multigrid import multigrid
 from ..sampling import check_reach
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
 from ..solvers.spd import solve_spd
 from .upsample import upsample
@@ -33,7 +33,7 @@ class Penalty:
 
     ``g`` is a power of the eigenvalue, or a function that grows with it: the faster it grows around the k-th
     eigenvalue, the smaller ``g(lambda_k) / g(lambda_k+1)``, which is the decoder's error (Theorems 3 to 5). The paper
-    names this way out and does not take it.
+    mentions this and does not use it.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def check_filter(g: Any) -> None:
 
 
 def fit_smooth(
-    side: Side, values: Array, *, gamma: float, filter: Filter = 1, tol: float = 1e-7, max_iter: int = 5000
+    side: SampledNodes, values: Array, *, gamma: float, filter: Filter = 1, tol: float = 1e-7, max_iter: int = 5000
 ) -> Solution:
     """``argmin_S sum_i w_i ||S_i - values_i||^2 + gamma tr(S^T g(L) S)``, i over the kept nodes, for all columns.
 
@@ -129,7 +129,7 @@ def fit_smooth(
         raise ValueError(f"gamma must be >= 0, got {gamma}.")
     check_filter(filter)
     if side.graph is None or (gamma == 0 and side.complete):
-        return side.unchanged(values)
+        return Solution.exact(values)
     if gamma == 0 and filter == 1:
         return upsample(side.graph, side.indices, values, tol=tol)
     check_reach(side.graph, side.indices)
@@ -145,7 +145,7 @@ def fit_smooth(
     ).warn_unless_converged("Decoding", REMEDY)
 
 
-def _interpolate(penalty: Penalty, side: Side, values: Array, tol: float, max_iter: int) -> Solution:
+def _interpolate(penalty: Penalty, side: SampledNodes, values: Array, tol: float, max_iter: int) -> Solution:
     """Solve ``g(L)_dd S_d = -g(L)_dk values`` on the dropped nodes."""
     n_nodes = penalty.L.shape[0]
     dropped = np.setdiff1d(np.arange(n_nodes), side.indices, assume_unique=True)
@@ -171,7 +171,7 @@ def _interpolate(penalty: Penalty, side: Side, values: Array, tol: float, max_it
     return Solution(signals, start.n_iter + correction.n_iter, correction.converged, correction.residual)
 
 
-def _fit(penalty: Penalty, side: Side, values: Array, gamma: float, tol: float, max_iter: int) -> Solution:
+def _fit(penalty: Penalty, side: SampledNodes, values: Array, gamma: float, tol: float, max_iter: int) -> Solution:
     """Solve ``(M^T W M + gamma g(L)) S = M^T W values``."""
     n_nodes = penalty.L.shape[0]
     weights = side.root_weights() ** 2

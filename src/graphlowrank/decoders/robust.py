@@ -1,4 +1,4 @@
-"""The decoder that asks the data: factors of what was left out are fitted to it, gross errors having little say."""
+"""The decoder that fits the factors of left-out samples and features to the data, by robust regression."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from .._backend import Array
 from ..models.huber import huber_fit
-from ..preprocessing.missing import observed_median
-from ..sampling.nodes import Side
+from ..preprocessing.missing import column_median
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
-from .factors import Decoded, Factors, factorise, multiply
+from .factors import Decoded, Factors, factorize, multiply
 
 BLOCK_ENTRIES = 8_000_000  # entries of the data that are copied at a time
 MAX_ITER = 100
-STARTED_FROM = 25  # samples whose median is the first guess of a feature's centre
-SMALL_ERRORS = 3.0  # corner of the loss in median errors: two deviations of normal noise
-LEAST_CORNER = 1e-2  # deviations of the data; data without noise would ask for 0, where steps get short
+START_SAMPLES = 25  # whose median is the starting value of a feature's center
+CORNER = 3.0  # of the Huber loss, in median absolute errors: two standard deviations of normal noise
+MIN_CORNER = 1e-2  # in mean absolute deviations of the data; a corner near 0 makes steps short
 
 
 def decode_robust(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     data: Any,
     n_components: int | None = None,
@@ -36,13 +36,13 @@ def decode_robust(
 
     ``X_small = S V^T + 1 c^T``, by its singular vectors. Then, with the loss ``huber`` of each entry,
 
-    1. factors and centre of every feature: ``min_{V, c} sum_ij huber(data_ij - (S V^T + 1 c^T)_ij)`` over the kept
+    1. factors and center of every feature: ``min_{V, c} sum_ij huber(data_ij - (S V^T + 1 c^T)_ij)`` over the kept
        samples i;
     2. scores of every sample: ``min_S`` of the same over the kept features j.
 
     Either step reads only the kept rows or columns of the data, and each feature, and each sample, is fitted by itself.
-    Where :func:`~graphlowrank.decoders.decode_subspace` can only guess what was left out from its neighbours, this
-    decoder follows what is particular to it, such as the light in one frame of a video.
+    Where :func:`~graphlowrank.decoders.decode_subspace` interpolates what was left out from its neighbors, this
+    decoder fits what is particular to it, such as the illumination of one video frame.
 
     Parameters
     ----------
@@ -52,16 +52,16 @@ def decode_robust(
         Kept nodes and importance weights of each side.
     data
         The full data, in the units of ``X_small``;
-        see :class:`~graphlowrank.preprocessing.standardize.StandardisedData`.
+        see :class:`~graphlowrank.preprocessing.block.ScaledData`.
     n_components
-        Factors to keep; None asks the rank rule.
+        Factors to keep; None counts the singular values of at least a tenth of the first.
     corner
         Where the loss turns from quadratic to linear, in the units of ``X_small``; None for three times the median
         distance between the compressed matrix and the data.
     max_iter
         Reweighted least-squares steps allowed to each feature and each sample.
     """
-    factors = factorise(X_small, samples, features, n_components)
+    factors = factorize(X_small, samples, features, n_components)
     errors = measure_errors(factors, data, samples, features)
     corner = errors.corner if corner is None else corner
     directions = fit_features(data, factors, samples, errors, corner=corner, max_iter=max_iter)
@@ -73,35 +73,35 @@ def decode_robust(
 
 @dataclass(frozen=True)
 class Errors:
-    """Size of the small errors in the data: the median of their distances from the compressed matrix."""
+    """Median absolute distance of the data from the compressed matrix."""
 
     median: float
 
     @property
     def corner(self) -> float:
-        """Where small errors end and gross ones begin."""
-        return max(SMALL_ERRORS * self.median, LEAST_CORNER)
+        """Corner of the Huber loss."""
+        return max(CORNER * self.median, MIN_CORNER)
 
     def penalty(self, values: Array) -> Array:
-        """Ridge of regression for values that a priori are about as large as the columns of these.
+        """Ridge penalty for coefficients whose prior variance is that of the columns of ``values``.
 
-        A factor that is weaker than the noise would otherwise be fitted to it, and one that sits on a single feature to
-        whatever gross error is found there.
+        Without it a factor weaker than the noise would be fitted to the noise, and one concentrated on a single feature
+        to an outlier there.
         """
         squares = np.mean(values.astype(np.float64) ** 2, axis=0)
         return self.corner**2 / np.maximum(squares, np.finfo(np.float64).tiny)
 
 
-def measure_errors(factors: Factors, data: Any, samples: Side, features: Side) -> Errors:
-    """Compare the data with the compressed matrix where there is one."""
-    model = factors.samples @ factors.features.T + factors.centre
+def measure_errors(factors: Factors, data: Any, samples: SampledNodes, features: SampledNodes) -> Errors:
+    """Compare the data with the compressed matrix."""
+    model = factors.samples @ factors.features.T + factors.center
     return Errors(float(np.nanmedian(np.abs(data.block(samples.indices, features.indices) - model))))
 
 
 def fit_features(
-    data: Any, factors: Factors, samples: Side, errors: Errors, *, corner: float, max_iter: int = MAX_ITER
+    data: Any, factors: Factors, samples: SampledNodes, errors: Errors, *, corner: float, max_iter: int = MAX_ITER
 ) -> Solution:
-    """(n_features, k + 1) factors of every feature, and its centre, from the kept samples."""
+    """(n_features, k + 1) factors of every feature, and its center, from the kept samples."""
     scores = factors.samples
     regressors = np.vstack([scores.T, np.ones((1, len(scores)), dtype=scores.dtype)])
     ridge = np.append(errors.penalty(factors.features), 0.0)
@@ -109,7 +109,7 @@ def fit_features(
     def fit(part: slice) -> Solution:
         Y = np.ascontiguousarray(data.block(samples.indices, part).T)
         start = np.zeros((len(Y), len(regressors)))
-        start[:, -1] = observed_median(Y[:, :: max(1, Y.shape[1] // STARTED_FROM)].T)
+        start[:, -1] = column_median(Y[:, :: max(1, Y.shape[1] // START_SAMPLES)].T)
         options: dict[str, Any] = {"corner": corner, "importance": samples.weights, "max_iter": max_iter}
         return huber_fit(Y, regressors, start=start, ridge=ridge, **options)
 
@@ -120,7 +120,7 @@ def fit_samples(
     data: Any,
     directions: Array,
     factors: Factors,
-    features: Side,
+    features: SampledNodes,
     errors: Errors,
     *,
     corner: float,

@@ -1,4 +1,4 @@
-"""Decoders that spread the singular vectors of the compressed matrix, side by side."""
+"""Decoders that extend the singular vectors of the compressed matrix over the graphs, one axis at a time."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from .._backend import Array
-from ..sampling.nodes import Side
+from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
-from .factors import Decoded, factorise, multiply
+from .factors import Decoded, factorize, multiply
 from .penalty import Filter, fit_smooth
 
 
 def decode_subspace(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     n_components: int | None = None,
     filter: Filter = 1,
-    normalise: bool = False,
+    normalize: bool = False,
     delta: float = 0.0,
 ) -> Decoded:
     """``min tr(U^T g(L) U)  s.t.  M U = U_small`` on each side; ``X = U S V^T`` (Algorithm 2, subspace upsampling).
@@ -39,18 +39,18 @@ def decode_subspace(
         Factors to keep; None counts the singular values of at least a tenth of the first.
     filter
         g: m for L^m, or a function of the eigenvalue.
-    normalise, delta
+    normalize, delta
         Scale the upsampled vectors to unit length and the singular values by
         ``sqrt(n p / (m_samples m_features (1 - delta)))``, as the paper does, instead of interpolating. The constant
         delta is not known; 0 is its ideal value.
     """
-    return _decode(X_small, samples, features, n_components, (0.0, 0.0), filter, delta if normalise else None)
+    return _decode(X_small, samples, features, n_components, (0.0, 0.0), filter, delta if normalize else None)
 
 
 def decode_approximate(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     *,
     n_components: int | None = None,
     gamma_samples: float = 1e-2,
@@ -59,7 +59,7 @@ def decode_approximate(
 ) -> Decoded:
     """``min ||M U - U_small||^2 + gamma tr(U^T g(L) U)`` on each side; ``X = U S V^T`` (approximate decoder).
 
-    It smooths the singular vectors while it spreads them; with both gammas at 0 it is :func:`decode_subspace`.
+    It smooths the singular vectors as it extends them; with both gammas at 0 it is :func:`decode_subspace`.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def decode_approximate(
     samples, features
         Graph, kept nodes and importance weights of each side.
     n_components
-        Factors to keep; None asks the rank rule.
+        Factors to keep; None counts the singular values of at least a tenth of the first.
     gamma_samples, gamma_features
         Weights of the penalties, >= 0 (gamma' in the paper). Laplacians are divided by their mean diagonal.
     filter
@@ -79,17 +79,17 @@ def decode_approximate(
 
 def _decode(
     X_small: Array,
-    samples: Side,
-    features: Side,
+    samples: SampledNodes,
+    features: SampledNodes,
     n_components: int | None,
     gammas: tuple[float, float],
     g: Filter,
     delta: float | None,
 ) -> Decoded:
-    """Both decoders; ``delta`` asks for the paper's normalisation."""
-    factors = factorise(X_small, samples, features, n_components)
+    """Both decoders; ``delta`` applies the paper's normalization."""
+    factors = factorize(X_small, samples, features, n_components)
     scores = fit_smooth(samples, factors.samples, gamma=gammas[0], filter=g)
-    directions = fit_smooth(features, factors.features_and_centre, gamma=gammas[1], filter=g)
+    directions = fit_smooth(features, factors.features_and_center, gamma=gammas[1], filter=g)
     if delta is not None:
         if not 0 <= delta < 1:
             raise ValueError(f"delta must be in [0, 1), got {delta}.")
@@ -102,14 +102,14 @@ def _decode(
     return multiply(scores, directions)
 
 
-def _rescaled(side: Side, small: Array, spread: Solution) -> Solution:
+def _rescaled(side: SampledNodes, small: Array, extended: Solution) -> Solution:
     """Give columns the norm that the restricted isometry gives them: ``sqrt(n / m)`` times that of the small ones."""
     if side.complete:
-        return spread
+        return extended
     k = small.shape[1]
     wanted = np.linalg.norm(side.root_weights()[:, None] * small, axis=0)
-    wanted = wanted * np.sqrt(len(spread.X) / len(side.indices))
-    found = np.linalg.norm(spread.X[:, :k], axis=0)
-    X = spread.X.copy()
+    wanted = wanted * np.sqrt(len(extended.X) / len(side.indices))
+    found = np.linalg.norm(extended.X[:, :k], axis=0)
+    X = extended.X.copy()
     X[:, :k] *= np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
-    return replace(spread, X=X)
+    return replace(extended, X=X)

@@ -29,7 +29,7 @@ def upsample(
     """Smoothest signals that equal ``values`` on the kept nodes (Lemma 1).
 
     Solves ``min tr(S^T L S)  s.t.  S[keep] = values``, that is ``L_dd S_d = W_dk values`` on the dropped nodes, for all
-    columns together. Each result is a weighted mean of its neighbours' values, so it never leaves their range.
+    columns together. Each result is a weighted mean of its neighbors' values, so it never leaves their range.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def upsample(
     values
         (m, k) signals on them.
     tol
-        Every value is within about ``tol`` of its neighbours' weighted mean, relative to the largest such mean.
+        Every value is within about ``tol`` of its neighbors' weighted mean, relative to the largest such mean.
     max_iter
         Conjugate-gradient iterations allowed.
     preconditioner
         "jacobi", "multigrid" (needs pyamg: ``pip install graphlowrank[amg]``), or "auto": Jacobi, then multigrid if
-        that stalls and pyamg is there. Multigrid pays on long chains and on grids with few kept nodes.
+        that stalls and pyamg is there. Multigrid pays on long paths and on grids with few kept nodes.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def upsample(
     """
     check_reach(graph, keep)
     if len(keep) == graph.n_nodes:
-        return Solution(values[np.argsort(keep)], 0, converged=True, residual=0.0)
+        return Solution.exact(values[np.argsort(keep)])
     # In double precision even for single-precision data, unless little is asked for: faint ties of 1e-4 must be
     # resolved, and these are only a few columns.
     single = (

@@ -1,119 +1,116 @@
-"""What the estimators have in common."""
+"""What the estimators share: validation, threads and progress of a run, the report, transform."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
-from numbers import Real
 from os import PathLike
 from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._backend import Array
 from .._progress import Progress
-from .._threads import limit_threads, single_threaded_libraries
-from ..auto.choice import Choice
-from ..auto.gammas import GammaChoice
+from .._threads import limit_threads
+from .._typing import Array, AxisName, MatrixLike, RandomState
+from ..auto import AS_GIVEN, DEFAULT_RANK, Choice
+from ..decoders.scores import component_samples, component_scores
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
-from ..models.regression import robust_scores
-from ..options import AUTO_RANK, Settings
-from ..preprocessing.missing import check_all_observed_somewhere, has_gaps
-from ..preprocessing.sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows, some_rows
+from ..options import Options, check_count
+from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
+from ..preprocessing.missing import check_observed
+from ..records import Compressed, LossWeights, Run
 from ..sampling import check_indices
-from ..small_problem import SmallProblem, Weights
-from .fit_report import FitReport, health
+from .fit_report import FitReport, graph_summary
 
 Result = TypeVar("Result")
 
 DTYPES = [np.float64, np.float32]
-SCORED_TOGETHER = 4_000_000  # entries of sparse samples that are made dense at a time
 
 
 class GraphEstimator(BaseEstimator):
-    """Checks input and settings, and runs a pipeline under the estimator's threads and progress."""
+    """Validates input and options, and runs the pipeline with the estimator's threads, seed and progress."""
 
-    random_state: Any
+    random_state: RandomState
     verbose: int
     stage_seconds_: dict[str, float]
-    _said: dict[str, Any]
-    sample_graph: Any
-    n_neighbors: Any
+    _fit_summary: dict[str, Any]
 
-    # What the estimator's X may be, besides dense and complete.
-    _takes_gaps = False
-    _takes_sparse = False
+    # What X may be, besides dense and complete.
+    _accepts_missing = False
+    _accepts_sparse = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._takes_gaps
-        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._accepts_missing
+        tags.input_tags.sparse = self._accepts_sparse
         return tags
 
-    def _settings(self) -> Settings:
-        """Build the shared options from this estimator's parameters."""
-        names = [field.name for field in fields(Settings) if field.name in self.get_params(deep=False)]
-        return Settings(**{name: getattr(self, name) for name in names})
+    def _options(self) -> Options:
+        """Options of the pipeline among this estimator's parameters, checked."""
+        return Options.of(self.get_params(deep=False))
 
-    def _validated(self, X: Any, mask: Any = None, **options: Any) -> Any:
+    def _validated(self, X: MatrixLike, mask: ArrayLike | None = None, **options: Any) -> Any:
         """Return data as the pipeline takes them, checked by scikit-learn with its ``options``.
 
-        Sparse data become :class:`~graphlowrank.preprocessing.sparse.ShiftedSparse`, entries that a ``mask`` hides
-        NaN.
+        Sparse data are wrapped; entries that the ``mask`` excludes become NaN.
         """
         if sp.issparse(X) and mask is not None:
-            raise ValueError("a mask is for dense data: entries that a sparse matrix does not store are zeros.")
-        finite: Any = "allow-nan" if self._takes_gaps and not sp.issparse(X) else True
-        accepted: Any = "csr" if self._takes_sparse else False
+            raise ValueError("mask needs dense data: entries that a sparse matrix does not store are zeros.")
+        finite: Any = "allow-nan" if self._accepts_missing and not sp.issparse(X) else True
+        accepted: Any = "csr" if self._accepts_sparse else False
         options = {"accept_sparse": accepted, "ensure_all_finite": finite if mask is None else False} | options
         X = validate_data(self, X, dtype=DTYPES, order="C", **options)
-        if self._takes_sparse and sp.issparse(X):
+        if self._accepts_sparse and sp.issparse(X):
             return as_shifted_sparse(X)
-        mask = check_mask(mask, X.shape)
-        if mask is not None:
-            if not np.isfinite(X).all(where=mask):
-                raise ValueError("X contains NaN or infinity where the mask says that it is observed.")
-            X = X if mask.all() else np.where(mask, X, X.dtype.type(np.nan))
+        observed = check_mask(mask, X.shape)
+        if observed is not None:
+            if not np.isfinite(X).all(where=observed):
+                raise ValueError("X contains NaN or infinity where the mask is True (observed).")
+            X = X if observed.all() else np.where(observed, X, X.dtype.type(np.nan))
         return X
 
-    def _check_training_data(self, X: Any, settings: Settings, mask: Any = None, **options: Any) -> Any:
-        """Validate the data, by scikit-learn with its ``options``, and what the user gave to go with them."""
-        X = self._validated(X, mask, ensure_min_samples=2, **options)
-        if has_gaps(X):
-            check_all_observed_somewhere(X)
-            settings.check_decodes_gaps()
-        n_samples = X.shape[0]
-        if isinstance(self.sample_graph, str) and settings.needs_graph("sample") and n_samples <= settings.n_neighbors:
+    def _check_training_data(
+        self, X: MatrixLike, options: Options, mask: ArrayLike | None = None, **checks: Any
+    ) -> Any:
+        """Validate the training data, by scikit-learn with its ``checks``, and the graphs and indices given with it."""
+        X = self._validated(X, mask, ensure_min_samples=2, **checks)
+        if has_missing(X):
+            check_observed(X)
+            if options.decoder_record.needs_complete:
+                raise ValueError(f"decoder={options.decoder!r} projects the data, which must have no missing values.")
+        n_samples, n_neighbors = X.shape[0], options.n_neighbors
+        builds = isinstance(options.sample_graph, str) and options.needs_graph("sample")
+        if builds and not isinstance(n_neighbors, str) and n_samples <= n_neighbors:
             raise ValueError(
-                f"n_neighbors={settings.n_neighbors} needs at least {settings.n_neighbors + 1} samples, got "
-                f"n_samples={n_samples}; lower n_neighbors."
+                f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} samples, got n_samples={n_samples}; "
+                "lower n_neighbors."
             )
-        # What the user gave is checked now, not after the first graph has been built.
-        for side, n in zip(("sample", "feature"), X.shape, strict=True):
-            graph = getattr(self, f"{side}_graph", None)
+        axes: tuple[AxisName, ...] = ("sample", "feature")
+        for axis, n, given in zip(axes, X.shape, options.given_indices(), strict=True):
+            graph = options.graph_of(axis)
             if graph is not None and not isinstance(graph, str):
-                as_graph(graph, n, name=f"{side}_graph")
-        for side, n, given in zip(("sample", "feature"), X.shape, settings.given_indices(), strict=True):
+                as_graph(graph, n, name=f"{axis}_graph")
             if given is not None:
-                check_indices(given, n, name=f"{side}_indices")
+                check_indices(given, n, name=f"{axis}_indices")
         return X
 
-    def _check_weights(self, settings: Settings, X: Any, sample_weight: Any, feature_weight: Any) -> Weights:
-        """Weights of the loss, with mean 1: their ratios count, the gammas keep their meaning."""
+    def _check_weights(
+        self, options: Options, X: Data, sample_weight: ArrayLike | None, feature_weight: ArrayLike | None
+    ) -> LossWeights:
+        """Weights of the loss with mean 1: only ratios matter, so gammas keep their meaning."""
+        given = {"sample_weight": sample_weight, "feature_weight": feature_weight}
         found = []
-        for name, given, n in zip(
-            ("sample_weight", "feature_weight"), (sample_weight, feature_weight), X.shape, strict=True
-        ):
-            found.append(None if given is None else checked_weights(given, n, name))
-            if given is not None and settings.solver != "frpcag":
-                raise ValueError(f"{name} is for solver='frpcag': {settings.solver!r} has no weights in its loss.")
-        return Weights(*found)
+        for (name, weights), n in zip(given.items(), X.shape, strict=True):
+            if weights is not None and not options.small_solver.takes_weights:
+                raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
+            found.append(None if weights is None else check_weights(weights, n, name))
+        return LossWeights(*found)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
@@ -125,80 +122,87 @@ class GraphEstimator(BaseEstimator):
     def report_(self) -> FitReport:
         """What the fit decided and why, its graphs, convergence and times; prints as a table."""
         check_is_fitted(self)
-        sides = (("samples", getattr(self, "sample_graph_", None)), ("features", getattr(self, "feature_graph_", None)))
+        graphs = {"samples": getattr(self, "sample_graph_", None), "features": getattr(self, "feature_graph_", None)}
         return FitReport(
             type(self).__name__,
-            self._said["data"],
-            tuple(self._said["choices"]),
-            tuple(health(side, graph) for side, graph in sides if graph is not None),
+            self._fit_summary["data"],
+            tuple(self._fit_summary["choices"]),
+            tuple(graph_summary(axis, graph) for axis, graph in graphs.items() if graph is not None),
             getattr(self, "n_iter_", 0),
             getattr(self, "converged_", True),
             self.stage_seconds_,
         )
 
-    def _say(self, X: Any, choices: Iterable[Choice] = ()) -> None:
-        """Keep what :attr:`report_` is to tell."""
-        kind = ", sparse" if isinstance(X, ShiftedSparse) else ""
-        if has_gaps(X):
-            kind = f", {np.isnan(X).mean():.1%} of the entries missing"
-        self._said = {"data": f"{X.shape[0]} samples x {X.shape[1]} features{kind}", "choices": tuple(choices)}
+    def _run(self, options: Options, work: Callable[[Run], Result]) -> Result:
+        """Call ``work`` with the options, seed and progress of this fit; store the seconds of each stage."""
+        run = Run(options, check_random_state(self.random_state), Progress(self.verbose))
+        with limit_threads(options.n_jobs):
+            result = work(run)
+        self.stage_seconds_ = run.progress.seconds
+        return result
 
-    def _run(
-        self, settings: Settings, work: Callable[[np.random.RandomState, Progress], Result]
-    ) -> tuple[Result, Progress]:
-        """Run ``work(rng, progress)``; times of its stages are in the returned progress."""
-        progress = Progress(self.verbose)
-        with limit_threads(settings.n_jobs):
-            return work(check_random_state(self.random_state), progress), progress
+    def _summarize(self, X: Data, choices: Iterable[Choice] = ()) -> None:
+        """Store what :attr:`report_` shows."""
+        kind = ", sparse" if is_sparse(X) else ""
+        if has_missing(X):
+            kind = f", {np.isnan(X).mean():.1%} of the entries missing"  # type: ignore[arg-type]
+        shape = f"{X.shape[0]} samples x {X.shape[1]} features"
+        self._fit_summary = {"data": shape + kind, "choices": tuple(choices)}
 
-    def _store(self, problem: SmallProblem, progress: Progress, *, n_iter: int, converged: bool) -> None:
-        self.sample_indices_ = problem.samples.indices
-        self.feature_indices_ = problem.features.indices
-        self.sample_weights_ = problem.samples.weights
-        self.feature_weights_ = problem.features.weights
-        self.sample_graph_ = problem.samples.graph
-        self.feature_graph_ = problem.features.graph
+    def _store_compressed(self, compressed: Compressed, *, n_iter: int, converged: bool) -> None:
+        self.sample_indices_ = compressed.samples.indices
+        self.feature_indices_ = compressed.features.indices
+        self.sample_weights_ = compressed.samples.weights
+        self.feature_weights_ = compressed.features.weights
+        self.sample_graph_ = compressed.samples.graph
+        self.feature_graph_ = compressed.features.graph
         self.n_iter_ = n_iter
         self.converged_ = converged
-        self.scale_ = problem.block.scale
-        self.stage_seconds_ = progress.seconds
+        self.scale_ = compressed.block.scale
 
 
 class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
-    """``inverse_transform`` on fitted components; what ``transform`` does is for each model to say."""
+    """``inverse_transform`` on fitted components; each model defines its ``transform``."""
 
+    n_components: int | None
     components_: Array
-    offset_: Any
-    feature_scale_: Array | None = None  # units of the features, where the model has its own
+    offset_: Array
+    feature_scale_: Array | None = None  # units of the features, if they were scaled
 
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def inverse_transform(self, X: Any) -> Array:
-        """Return the samples (n_samples, n_features) that have the scores ``X`` (n_samples, n_components_)."""
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Return the samples with the scores ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Samples.
+        """
         check_is_fitted(self)
-        X = check_array(X, dtype=DTYPES)
-        if X.shape[1] != len(self.components_):
+        scores = check_array(X, dtype=DTYPES)
+        if scores.shape[1] != len(self.components_):
             raise ValueError(
-                f"X has {X.shape[1]} scores per sample, but the model has {len(self.components_)} components."
+                f"X has {scores.shape[1]} scores per sample, but the model has {len(self.components_)} components."
             )
-        samples = X @ self.components_.astype(X.dtype)
-        if self.feature_scale_ is not None:
-            samples *= self.feature_scale_.astype(X.dtype)
-        return samples + self.offset_.astype(X.dtype)
+        return component_samples(scores, self.components_, self.offset_, self.feature_scale_)
 
-    def _check_n_components(self, n_components: int | None, *, at_most: int, what: str) -> int:
-        """Return how many components to find where the model cannot tell by itself."""
-        if n_components is None:
-            return min(AUTO_RANK, at_most)
-        check_count(n_components, "n_components", at_most=at_most, what=what)
-        return int(n_components)
+    def _n_components_or_default(self, *, at_most: int, what: str) -> int:
+        """Number of components, for models that do not estimate it."""
+        if self.n_components is None:
+            return min(DEFAULT_RANK, at_most)
+        check_count(self.n_components, "n_components", at_most=at_most, what=what)
+        return int(self.n_components)
 
-    n_components: int | None
-
-    def _rank_choice(self, k: int, reason: str = "a common choice, or as many as there can be") -> Choice:
-        return Choice("n_components", k, reason if self.n_components is None else "as asked")
+    def _rank_choice(self, k: int) -> Choice:
+        return Choice("n_components", k, "default" if self.n_components is None else AS_GIVEN)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -211,76 +215,46 @@ class LowRankTransformer(ComponentTransformer):
 
     low_rank_: Any
     scale_: float
-    loss: Any
+    loss: str
     huber_delta: float
     n_jobs: int | None
 
-    def transform(self, X: Any) -> Array:
-        """Scores of samples on the components, by regression under the model's loss.
+    def transform(self, X: MatrixLike) -> Array:
+        """Scores of samples on the components, by regression with the model's loss.
 
-        Each sample is fitted on its own, so gross errors in it are ignored as in training ("l1" and "huber"), and
-        training samples are treated like new ones. The graph-smoothed scores of the training samples are
+        Each sample is fitted on its own, so outliers in it are ignored as in training ("l1" and "huber"), and training
+        samples are treated like new ones. The graph-smoothed scores of the training samples are
         ``low_rank_.scores`` (CompressivePCA).
 
         Parameters
         ----------
-        X
-            (n_samples, n_features); missing entries (NaN) have no say.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; missing values (NaN) are ignored.
 
         Returns
         -------
-        scores
-            (n_samples, n_components_).
+        ndarray of shape (n_samples, n_components_)
+            Scores.
         """
         check_is_fitted(self)
         return self._scores(self._validated(X, reset=False))
 
-    def fit_transform(self, X: Any, y: Any = None, *, mask: Any = None, **fit_params: Any) -> Array:
-        """Fit the model, and return the scores of its samples as :meth:`transform` would."""
+    def fit_transform(
+        self, X: MatrixLike, y: object = None, *, mask: ArrayLike | None = None, **fit_params: Any
+    ) -> Array:
+        """Fit the model, and return the scores of its samples as :meth:`transform` does."""
         self.fit(X, y, mask=mask, **fit_params)
         return self._scores(self._validated(X, mask, reset=False))
 
     def _scores(self, X: Data) -> Array:
-        rows = some_rows(X.shape[1], SCORED_TOGETHER, at_most=max(len(X), 1))
-        with limit_threads(self.n_jobs), single_threaded_libraries():  # the same rounding whatever their number
-            return np.concatenate(
-                [self._scores_of(dense_rows(X[start : start + rows])) for start in range(0, len(X), rows)]
+        delta = self.huber_delta * self.scale_
+        with limit_threads(self.n_jobs):
+            return component_scores(
+                X, self.components_, self.offset_, self.feature_scale_, loss=self.loss, huber_delta=delta
             )
 
-    def _scores_of(self, X: Array) -> Array:
-        centred = X - self.offset_.astype(X.dtype)
-        if self.feature_scale_ is not None:
-            centred /= self.feature_scale_.astype(X.dtype)
-        delta = self.huber_delta * self.scale_
-        return robust_scores(centred, self.components_.astype(X.dtype), loss=self.loss, huber_delta=delta)
-
-    gamma_samples: Any
-    gamma_features: Any
-    n_components_: int
-
-    def _choices(self, X: Array, settings: Settings, chosen: GammaChoice | None = None) -> list[Choice]:
-        """Tell what was chosen; ``chosen`` are gammas and rank that predict hidden entries."""
-        kind = settings.laplacian_kind("combinatorial")
-        gammas = settings.gammas(kind) if chosen is None else (chosen.gamma_samples, chosen.gamma_features)
-        self.gamma_samples_, self.gamma_features_ = gammas
-        why = "fixed" if chosen is None else f"predicts hidden entries best of {len(chosen.tried)} pairs tried"
-        if chosen is not None and not chosen.tried:
-            why = chosen.reason
-        counted = "singular values of the compressed matrix of at least a tenth of the first"
-        if chosen is not None and chosen.rank is not None:
-            counted = "singular values above those of the noise"
-        return [
-            self._rank_choice(self.n_components_, counted),
-            *settings.choices(X.shape[0], X.shape[1], kind),
-            *(
-                Choice(name, value, why if getattr(self, name) == "auto" else "as asked")
-                for name, value in zip(("gamma_samples", "gamma_features"), gammas, strict=True)
-            ),
-            Choice("loss", self.loss, "as asked"),
-        ]
-
     def _store_low_rank(self, low_rank: Array, n_components: int | None) -> None:
-        """Keep the matrix, and its leading directions around its mean."""
+        """Store the matrix, and its leading directions around its mean."""
         self.low_rank_ = low_rank
         self.offset_ = low_rank.mean(axis=0, dtype=np.float64).astype(low_rank.dtype)
         _, values, right = leading_svd(low_rank - self.offset_, n_components)
@@ -289,29 +263,13 @@ class LowRankTransformer(ComponentTransformer):
         self.n_components_ = len(values)
 
 
-def check_count(value: Any, name: str, *, at_most: int, what: str) -> None:
-    """Raise unless ``value`` is a whole number between 1 and ``at_most``."""
-    if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
-        raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
-    if value > at_most:
-        raise ValueError(f"{name}={value} is more than the {at_most} {what}.")
-
-
-def checked_weights(given: Any, n: int, name: str) -> Array:
-    """Weights (n,) over their mean, or an error that says what is wrong with them."""
+def check_weights(given: ArrayLike, n: int, name: str) -> Array:
+    """Weights (n,) divided by their mean, or an error."""
     weights = np.asarray(given, dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(f"{name} must have shape {(n,)}, got {weights.shape}.")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError(f"{name} must hold finite numbers >= 0.")
     if not weights.any():
-        raise ValueError(f"{name} is zero everywhere: nothing would count.")
+        raise ValueError(f"{name} is zero everywhere.")
     return weights / weights.mean()
-
-
-def check_number(value: Any, name: str, *, at_most: float = np.inf) -> None:
-    """Raise unless ``value`` is a finite number between 0 and ``at_most``."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (number and np.isfinite(float(value)) and 0 <= float(value) <= at_most):
-        limits = ">= 0" if at_most == np.inf else f"between 0 and {at_most:g}"
-        raise ValueError(f"{name} must be a number {limits}; got {value!r}.")

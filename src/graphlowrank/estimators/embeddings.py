@@ -2,81 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.random import RandomState
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._backend import Array
-from .._progress import Progress
+from .._typing import Array, MatrixLike, RandomState
+from ..auto import choose_laplacian
+from ..decoders.scores import least_squares_scores
 from ..graphs import Graph
 from ..graphs.laplacian import LaplacianKind
 from ..models import Embedding, solve_glpca, solve_mmf
-from ..two_graphs import sample_side
-from ._base import DTYPES, ComponentTransformer, check_number
+from ..options import check_number
+from ..pipeline import build_graph
+from ..records import Run
+from ._base import DTYPES, ComponentTransformer
 
 
 class _GraphEmbedding(ComponentTransformer):
     """What both models do around their equation."""
 
-    n_components: int | None
+    n_neighbors: int
 
     def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:
         raise NotImplementedError
 
-    def _most_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _max_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
         return min(n_samples, n_features), "samples or features"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Embed the samples of ``X`` (n_samples, n_features); ``y`` is ignored."""
-        settings = self._settings()
-        self._check_weight()
-        X = self._check_training_data(X, settings)
-        most, what = self._most_components(*X.shape)
-        k = self._check_n_components(self.n_components, at_most=most, what=what)
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Embed the samples of ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data.
+        y : ignored
+            For scikit-learn.
+        """
+        options = self._options()
+        self._check_parameters()
+        X = self._check_training_data(X, options)
+        at_most, what = self._max_components(*X.shape)
+        k = self._n_components_or_default(at_most=at_most, what=what)
         self.offset_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Graph | None, Embedding]:
-            with progress.stage("sample graph"):
-                graph = sample_side(X, settings, rng).graph
-            with progress.stage("embedding"):
+        def work(run: Run) -> tuple[Graph | None, Embedding]:
+            with run.progress.stage("sample graph"):
+                graph = build_graph(X, "sample", self.n_neighbors, run).graph
+            with run.progress.stage("embedding"):
                 return graph, self._solve(X - self.offset_, graph, k)
 
-        (self.sample_graph_, found), progress = self._run(settings, work)
+        self.sample_graph_, found = self._run(options, work)
         self.embedding_ = found.scores
         self.components_ = found.components
         self.n_components_ = k
-        self.stage_seconds_ = progress.seconds
-        self._say(X, [self._rank_choice(k)])
+        self._summarize(X, [self._rank_choice(k)])
         return self
 
-    def _check_weight(self) -> None:
-        raise NotImplementedError
-
-    def transform(self, X: Any) -> Array:
-        """Scores of samples on the components, by least squares; the graph plays no part.
+    def transform(self, X: ArrayLike) -> Array:
+        """Scores of samples on the components, by least squares; the graph is not used.
 
         Each sample is fitted on its own, and training samples are treated like new ones; the graph-smoothed scores of
         the training samples are ``embedding_``.
 
         Parameters
         ----------
-        X
-            (n_samples, n_features).
+        X : array-like of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
-        scores
-            (n_samples, n_components_).
+        ndarray of shape (n_samples, n_components_)
+            Scores.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=DTYPES, reset=False)
-        # Directions that the data do not have are rounding: not to be divided by.
-        rounding = max(self.components_.shape) * float(np.finfo(self.components_.dtype).eps)
-        inverse = np.linalg.pinv(self.components_.astype(np.float64), rcond=rounding).astype(X.dtype)
-        return (X - self.offset_.astype(X.dtype)) @ inverse
+        return least_squares_scores(X, self.components_, self.offset_)
 
 
 def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
@@ -88,28 +95,41 @@ def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatori
 class GraphLaplacianPCA(_GraphEmbedding):
     """``min (1 - beta) ||X - Q C||^2 / a + beta tr(Q^T L Q) / b`` s.t. ``Q^T Q = I`` (GLPCA, Jiang et al. 2013).
 
-    a and b are the largest eigenvalues of ``X X^T`` and of the graph Laplacian. The data are centred.
+    a and b are the largest eigenvalues of ``X X^T`` and of the graph Laplacian. The data are centered.
 
     Parameters
     ----------
-    n_components
-        Number of components; None takes 10, or as many as there can be.
-    beta
+    n_components : int or None, default=None
+        Number of components; None is 10, or as many as possible.
+    beta : float, default=0.5
         Between 0 (PCA) and 1 (Laplacian eigenmaps).
-    laplacian
-        "normalized", "combinatorial" as in the paper, or "auto": normalized, with which beta means the same whether or
-        not a few nodes of the graph have many neighbours.
-    n_neighbors, sample_graph, neighbors, n_jobs, random_state, verbose
-        As in :class:`CompressivePCA`.
+    laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
+        The paper's is combinatorial. "auto" is normalized, with which hubs of the graph do not change the meaning of
+        beta.
+    n_neighbors : int, default=10
+        Neighbors in a "knn" graph.
+    sample_graph : "knn", Graph, matrix or None, default="knn"
+        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
+        matrix is used as given; None leaves the term out.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
+    n_jobs : int or None, default=None
+        Number of threads; None for every core.
+    random_state : int, RandomState or None, default=None
+        Seed of the approximate search.
+    verbose : int, default=0
+        1 reports the stages on standard error.
 
     Attributes
     ----------
-    embedding_ : (n_samples, n_components_)
+    embedding_ : ndarray of shape (n_samples, n_components_)
         Q, orthonormal columns: the samples, smooth on the graph. Cluster these.
-    components_ : (n_components_, n_features)
+    components_ : ndarray of shape (n_components_, n_features)
         C = Q^T X.
-    offset_, n_components_, sample_graph_, stage_seconds_
-        Mean of the data, and what was chosen and used.
+    offset_ : ndarray of shape (n_features,)
+        Mean of the data.
+    n_components_, sample_graph_, stage_seconds_ : int, Graph or None, dict
+        Number of components, graph used, seconds of each stage.
 
     Examples
     --------
@@ -126,10 +146,10 @@ class GraphLaplacianPCA(_GraphEmbedding):
         beta: float = 0.5,
         laplacian: str = "auto",
         n_neighbors: int = 10,
-        sample_graph: Any = "knn",
+        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
         neighbors: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -142,14 +162,14 @@ class GraphLaplacianPCA(_GraphEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_weight(self) -> None:
+    def _check_parameters(self) -> None:
         check_number(self.beta, "beta", at_most=1)
 
-    def _most_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
+    def _max_components(self, n_samples: int, n_features: int) -> tuple[int, str]:
         return n_samples - 1, "samples, less the constant vector"
 
     def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:
-        kind = self._settings().laplacian_kind("normalized")
+        kind = choose_laplacian(self._options(), "clustering")
         null = None
         if graph is not None and kind == "normalized":
             null = np.sqrt(graph.degrees) / max(np.sqrt(graph.degrees.sum()), np.finfo(np.float64).tiny)
@@ -159,25 +179,38 @@ class GraphLaplacianPCA(_GraphEmbedding):
 class ManifoldMF(_GraphEmbedding):
     """``min ||X - V C||^2 + gamma tr(V^T L V)`` s.t. ``C C^T = I`` (MMF, Zhang and Zhao 2013).
 
-    The data are centred and the Laplacian is divided by its mean diagonal.
+    The data are centered and the Laplacian is divided by its mean diagonal.
 
     Parameters
     ----------
-    n_components
-        Number of components; None takes 10, or as many as there can be.
-    gamma
-        Weight of the graph; 0 is PCA.
-    n_neighbors, sample_graph, neighbors, n_jobs, random_state, verbose
-        As in :class:`CompressivePCA`.
+    n_components : int or None, default=None
+        Number of components; None is 10, or as many as possible.
+    gamma : float, default=10.0
+        Weight of the graph term; 0 is PCA.
+    n_neighbors : int, default=10
+        Neighbors in a "knn" graph.
+    sample_graph : "knn", Graph, matrix or None, default="knn"
+        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
+        matrix is used as given; None leaves the term out.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
+    n_jobs : int or None, default=None
+        Number of threads; None for every core.
+    random_state : int, RandomState or None, default=None
+        Seed of the approximate search.
+    verbose : int, default=0
+        1 reports the stages on standard error.
 
     Attributes
     ----------
-    embedding_ : (n_samples, n_components_)
+    embedding_ : ndarray of shape (n_samples, n_components_)
         V: the samples, smooth on the graph. Cluster these.
-    components_ : (n_components_, n_features)
+    components_ : ndarray of shape (n_components_, n_features)
         C, orthonormal rows.
-    offset_, n_components_, sample_graph_, stage_seconds_
-        Mean of the data, and what was chosen and used.
+    offset_ : ndarray of shape (n_features,)
+        Mean of the data.
+    n_components_, sample_graph_, stage_seconds_ : int, Graph or None, dict
+        Number of components, graph used, seconds of each stage.
 
     Examples
     --------
@@ -193,10 +226,10 @@ class ManifoldMF(_GraphEmbedding):
         *,
         gamma: float = 10.0,
         n_neighbors: int = 10,
-        sample_graph: Any = "knn",
+        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
         neighbors: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -208,7 +241,7 @@ class ManifoldMF(_GraphEmbedding):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_weight(self) -> None:
+    def _check_parameters(self) -> None:
         check_number(self.gamma, "gamma")
 
     def _solve(self, X: Array, graph: Graph | None, k: int) -> Embedding:

@@ -1,4 +1,4 @@
-"""What a fitted model says about itself: what was chosen and why, its graphs, its convergence, its times."""
+"""The report of a fitted model: choices and reasons, graphs, convergence, times."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from ..auto.choice import Choice
+from ..auto import Choice
 from ..graphs import Graph
+
+HUB_RATIO = 10  # largest degree / median degree that is reported
 
 
 @dataclass(frozen=True)
-class GraphHealth:
-    """Figures of a graph that tell whether it can carry information.
+class GraphSummary:
+    """Size and connectivity of a graph.
 
     Attributes
     ----------
-    side
-        "samples" or "features".
-    n_nodes, n_edges, n_components
-        Its size, and the pieces that it falls into.
-    smallest_component
-        Nodes in the smallest piece.
-    degree_ratio
-        Largest weight sum of a node over the median: hubs of thousands pull everything towards them.
+    side : {"samples", "features"}
+        What the nodes are.
+    n_nodes, n_edges, n_components : int
+        Sizes, and the number of connected components.
+    smallest_component : int
+        Nodes in the smallest component.
+    degree_ratio : float
+        Largest degree / median degree: large for graphs with hubs.
     """
 
     side: str
@@ -36,13 +38,20 @@ class GraphHealth:
     smallest_component: int
     degree_ratio: float
 
+    def __str__(self) -> str:
+        components = "connected"
+        if self.n_components > 1:
+            components = f"{self.n_components} connected components, the smallest with {self.smallest_component} nodes"
+        hubs = f"; a hub with {self.degree_ratio:.0f} times the median degree" if self.degree_ratio > HUB_RATIO else ""
+        return f"graph of {self.n_nodes} {self.side}: {self.n_edges} edges, {components}{hubs}"
 
-def health(side: str, graph: Graph) -> GraphHealth:
-    """Look at a graph."""
+
+def graph_summary(side: str, graph: Graph) -> GraphSummary:
+    """Summarize a graph."""
     sizes = np.bincount(graph.components)
-    middle = float(np.median(graph.degrees))
-    ratio = float(graph.degrees.max()) / middle if middle > 0 else 1.0  # most nodes are alone: the pieces tell
-    return GraphHealth(side, graph.n_nodes, graph.n_edges, graph.n_components, int(sizes.min()), ratio)
+    median = float(np.median(graph.degrees))
+    ratio = float(graph.degrees.max()) / median if median > 0 else 1.0  # 0: most nodes are isolated
+    return GraphSummary(side, graph.n_nodes, graph.n_edges, graph.n_components, int(sizes.min()), ratio)
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,24 +60,26 @@ class FitReport:
 
     Attributes
     ----------
-    model
+    model : str
         Name of the estimator.
-    data
-        What was fitted, in words.
-    choices
+    data : str
+        Shape and kind of the data.
+    choices : tuple of Choice
         Values used, with reasons.
-    graphs
+    graphs : tuple of GraphSummary
         Graphs used.
-    n_iter, converged
-        Iterations; whether every solve converged.
-    seconds
-        Of each stage.
+    n_iter : int
+        Iterations.
+    converged : bool
+        Whether every solve converged.
+    seconds : mapping of str to float
+        Time of each stage.
     """
 
     model: str
     data: str
     choices: tuple[Choice, ...]
-    graphs: tuple[GraphHealth, ...]
+    graphs: tuple[GraphSummary, ...]
     n_iter: int
     converged: bool
     seconds: Mapping[str, float]
@@ -78,21 +89,18 @@ class FitReport:
         value = max((len(_text(choice.value)) for choice in self.choices), default=0)
         lines = [f"{self.model} on {self.data}", ""]
         lines += [f"  {one.name:<{name}}  {_text(one.value):<{value}}  {one.reason}".rstrip() for one in self.choices]
-        lines += ["", *(f"  {_sentence(graph)}" for graph in self.graphs)]
-        lines.append(f"  {self._convergence()}")
-        lines.append(f"  {self._times()}")
+        lines += ["", *(f"  {note}" for note in self._notes())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Show the same in a notebook."""
+        """Show the report in a notebook."""
+        left = "style='text-align:left'"
         rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(choice.name)}</th>"
-            f"<td style='text-align:left'>{html.escape(_text(choice.value))}</td>"
-            f"<td style='text-align:left'>{html.escape(choice.reason)}</td></tr>"
+            f"<tr><th {left}>{html.escape(choice.name)}</th><td {left}>{html.escape(_text(choice.value))}</td>"
+            f"<td {left}>{html.escape(choice.reason)}</td></tr>"
             for choice in self.choices
         )
-        notes = [*map(_sentence, self.graphs), self._convergence(), self._times()]
-        items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+        items = "".join(f"<li>{html.escape(note)}</li>" for note in self._notes())
         title = f"<b>{html.escape(self.model)}</b> on {html.escape(self.data)}"
         return f"<div>{title}<table>{rows}</table><ul>{items}</ul></div>"
 
@@ -108,14 +116,16 @@ class FitReport:
             "seconds": dict(self.seconds),
         }
 
-    def _convergence(self) -> str:
-        if self.n_iter == 0:
-            return "closed form, no iterations"
-        return f"{self.n_iter} iterations, {'converged' if self.converged else 'NOT converged: raise max_iter'}"
-
-    def _times(self) -> str:
-        parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items() if seconds >= 0.005)
-        return f"{sum(self.seconds.values()):.2f} s: {parts}" if parts else f"{sum(self.seconds.values()):.2f} s"
+    def _notes(self) -> list[str]:
+        """Sentences on graphs, convergence and times."""
+        convergence = "closed form, no iterations"
+        if self.n_iter:
+            convergence = (
+                f"{self.n_iter} iterations, {'converged' if self.converged else 'NOT converged: raise max_iter'}"
+            )
+        stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items() if seconds >= 0.005)
+        total = f"{sum(self.seconds.values()):.2f} s"
+        return [*map(str, self.graphs), convergence, f"{total}: {stages}" if stages else total]
 
 
 def _text(value: Any) -> str:
@@ -126,12 +136,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return list(value) if isinstance(value, tuple) else value
-
-
-def _sentence(graph: GraphHealth) -> str:
-    """Say what a graph is like, and what is wrong with it."""
-    pieces = "in one piece"
-    if graph.n_components > 1:
-        pieces = f"in {graph.n_components} pieces, the smallest of {graph.smallest_component}"
-    hubs = f"; a node has {graph.degree_ratio:.0f} times the usual weight" if graph.degree_ratio > 10 else ""
-    return f"graph of {graph.n_nodes} {graph.side}: {graph.n_edges} edges, {pieces}{hubs}"

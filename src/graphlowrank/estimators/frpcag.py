@@ -3,44 +3,80 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Literal, Self
 
-from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
-from .._progress import Progress
-from ..auto.choice import Choice
-from ..options import Settings
-from ..pipeline import Compressed, reduce, solve
-from ..two_graphs import graphs_of
-from ._base import LowRankTransformer, check_count
+from .._typing import MatrixLike, RandomState
+from ..auto import rank_choice
+from ..graphs import Graph
+from ..options import Options, check_count
+from ..pipeline import solve_whole
+from ._base import LowRankTransformer
 
 
 class FastRobustPCAOnGraphs(LowRankTransformer):
     """``min loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (FRPCAG, Shahid et al. 2016).
 
-    Robust low-rank approximation smooth on two graphs, solved on the full matrix. This is the model that
-    :class:`CompressivePCA` solves on a small part of the data; use it where the matrix is small or every entry matters.
+    Robust low-rank approximation that is smooth on two graphs, solved on the full matrix. :class:`CompressivePCA`
+    solves this model on a small part of the data; use this class if the matrix is small or every entry matters.
 
     Parameters
     ----------
-    n_components
+    n_components : int or None, default=None
         Components for ``transform``; None counts the singular values of at least a tenth of the first.
-    gamma_samples, gamma_features
-        As in :class:`CompressivePCA`, but "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the
-        normalized one: hidden entries choose well only for answers that are cut to a rank.
-    loss, huber_delta, n_neighbors, sample_graph, feature_graph, neighbors, robust_graphs, laplacian
-        As in :class:`CompressivePCA`.
-    tol, max_iter, n_jobs, random_state, verbose
-        As in :class:`CompressivePCA`.
+    gamma_samples, gamma_features : float or "auto", default="auto"
+        Weights of the smoothness terms of the sample graph and the feature graph. They do not depend on the units of
+        the data, which are divided by their mean absolute deviation; each Laplacian is divided by its mean diagonal.
+        "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the normalized one: validation on
+        held-out entries chooses well only for answers that are truncated to a rank.
+    loss : {"l1", "l2", "huber"}, default="l1"
+        "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
+    huber_delta : float, default=1.0
+        Corner of the Huber loss, in mean absolute deviations of the data.
+    n_neighbors : int, default=10
+        Neighbors in "knn" graphs; a graph between few features has fewer.
+    sample_graph, feature_graph : "knn", Graph, matrix or None, default="knn"
+        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
+        matrix is used as given; None leaves the term out.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
+    robust_graphs : bool or "auto", default="auto"
+        Whether cellwise outliers are imputed before distances are computed. "auto" checks whether that improves
+        held-out prediction.
+    laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
+        Laplacian of the model. "auto" is combinatorial, whose null space are constants.
+    tol : float, default=1e-3
+        FISTA stops when its iterate changes by less than ``tol``, relative to the standard size of the matrix.
+    max_iter : int, default=1000
+        Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
+    n_jobs : int or None, default=None
+        Number of threads; None for every core. The answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the approximate search.
+    verbose : int, default=0
+        1 reports the stages on standard error.
 
     Attributes
     ----------
-    low_rank_ : (n_samples, n_features)
-        The solution. It is smooth on both graphs and close to low-rank; it is not cut to ``n_components_``.
-    components_, singular_values_, n_components_
-        Leading right singular vectors and values of ``low_rank_`` around ``offset_``.
-    offset_, scale_, n_iter_, converged_, sample_graph_, feature_graph_, stage_seconds_
-        What was chosen, done and used.
+    low_rank_ : ndarray of shape (n_samples, n_features)
+        The solution. It is smooth on both graphs and close to low-rank; it is not truncated to ``n_components_``.
+    components_ : ndarray of shape (n_components_, n_features)
+        Leading right singular vectors of ``low_rank_`` around ``offset_``.
+    singular_values_ : ndarray of shape (n_components_,)
+        Their singular values.
+    offset_ : ndarray of shape (n_features,)
+        Mean of ``low_rank_``.
+    scale_ : float
+        Unit of the data: mean absolute deviation.
+    n_components_, gamma_samples_, gamma_features_, n_iter_, converged_ : int, float, float, int, bool
+        Values used, iterations, convergence.
+    report_ : FitReport
+        What was chosen and why, graphs, convergence, seconds; prints as a table.
+    sample_graph_, feature_graph_ : Graph or None
+        Graphs used.
+    stage_seconds_ : dict
+        Seconds of each stage.
 
     Examples
     --------
@@ -55,20 +91,20 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         self,
         n_components: int | None = None,
         *,
-        gamma_samples: Any = "auto",
-        gamma_features: Any = "auto",
+        gamma_samples: float | Literal["auto"] = "auto",
+        gamma_features: float | Literal["auto"] = "auto",
         loss: str = "l1",
         huber_delta: float = 1.0,
         n_neighbors: int = 10,
-        sample_graph: Any = "knn",
-        feature_graph: Any = "knn",
+        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
+        feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
         neighbors: str = "auto",
-        robust_graphs: Any = "auto",
+        robust_graphs: bool | Literal["auto"] = "auto",
         laplacian: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -88,34 +124,47 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _settings(self) -> Settings:
-        """Nothing is left out: the compressed matrix is the whole one."""
-        return replace(super()._settings(), downsampling=(1, 1))
+    _accepts_missing = True
 
-    _takes_gaps = True
+    def _options(self) -> Options:
+        return replace(super()._options(), downsampling=(1, 1))  # everything is kept
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, feature_weight: Any = None, mask: Any = None
+        self,
+        X: MatrixLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        feature_weight: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
     ) -> Self:
-        """Approximate ``X`` (n_samples, n_features), NaN where an entry is missing; see :meth:`CompressivePCA.fit`."""
-        settings = self._settings()
-        X = self._check_training_data(X, settings, mask)
-        weights = self._check_weights(settings, X, sample_weight, feature_weight)
+        """Approximate ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data. NaN marks a missing value: it has no weight in the loss, and is imputed for the graphs.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph.
+        feature_weight : array-like of shape (n_features,) or None
+            The same for features.
+        mask : array-like of bool of shape (n_samples, n_features) or None
+            True where an entry is observed; the others are treated like NaN.
+
+        Returns
+        -------
+        FastRobustPCAOnGraphs
+            The fitted estimator.
+        """
+        options = self._options()
+        X = self._check_training_data(X, options, mask)
+        weights = self._check_weights(options, X, sample_weight, feature_weight)
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
-
-        def work(rng: RandomState, progress: Progress) -> tuple[Compressed, Choice]:
-            kind = settings.laplacian_kind("combinatorial")
-            graphs, robust = graphs_of(X, settings, rng, progress)
-            problem = reduce(
-                X, graphs, settings, laplacian=kind, rank=self.n_components, rng=rng, progress=progress, weights=weights
-            )
-            gammas = settings.gammas(kind)
-            return solve(problem, settings, gammas, progress, short_steps=True), robust
-
-        (small, robust), progress = self._run(settings, work)
-        self._store(small.problem, progress, n_iter=small.solution.n_iter, converged=small.solution.converged)
-        scale = small.problem.block.X.dtype.type(small.problem.block.scale)
-        self._store_low_rank(small.solution.X * scale + small.problem.block.shift, self.n_components)
-        self._say(X, [*self._choices(X, settings), robust])
+        found = self._run(options, lambda run: solve_whole(X, weights, run))
+        self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
+        self._store_low_rank(found.compressed.block.restore(found.solution.X), self.n_components)
+        self.gamma_samples_, self.gamma_features_ = found.gammas
+        self._summarize(X, [rank_choice(self.n_components_, options, validated=False), *found.choices])
         return self

@@ -1,23 +1,22 @@
-"""Non-negative matrix factorisation with scores that are smooth on a graph of the samples."""
+"""Non-negative matrix factorization with scores that are smooth on a graph of the samples."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.random import RandomState
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._backend import Array
-from .._progress import Progress
-from ..auto.choice import Choice
+from .._typing import Array, MatrixLike, RandomState
+from ..auto import AS_GIVEN, Choice
 from ..graphs import Graph
 from ..models.gnmf import NonNegativeFactors, nonnegative_scores, solve_gnmf
-from ..options import Settings
-from ..two_graphs import sample_side
-from ._base import DTYPES, ComponentTransformer, check_number
+from ..options import check_choice, check_number
+from ..pipeline import build_graph
+from ..records import Run
+from ._base import DTYPES, ComponentTransformer
 
 SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading singular directions
 
@@ -25,40 +24,53 @@ SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading
 class GraphNMF(ComponentTransformer):
     """``min ||X - S C||^2 + gamma tr(S^T L S)`` over S, C >= 0, rows of C of length 1 (GNMF, Cai et al. 2011).
 
-    Non-negative matrix factorisation with scores S that are smooth on a graph of the samples: neighbours get similar
-    scores, which makes the scores good to cluster. A local minimum is found; the start decides which.
+    Non-negative matrix factorization with scores S that are smooth on a graph of the samples: neighbours get similar
+    scores, so the scores cluster well. The algorithm finds a local minimum, which depends on the start.
 
     Parameters
     ----------
-    n_components
-        Number of components; None takes 10, or the shorter side of the data if that is less.
-    gamma
-        Weight of the graph term. 0 is plain NMF. The default predicts unseen counts best: of digits and of two sets of
-        synthetic documents, halved at random, one half was fitted and the other predicted. Clusters are often clearer
+    n_components : int or None, default=None
+        Number of components; None is 10, or the shorter side of the data if that is less.
+    gamma : float, default=3.0
+        Weight of the graph term; 0 is plain NMF. The default predicts unseen counts best: of digits and two sets of
+        synthetic documents, split at random, one half was fitted and the other predicted. Clusters are often clearer
         at 10 to 100.
-    init
-        "nndsvda" (from singular vectors) or "random".
-    n_neighbors, sample_graph, neighbors
-        As in :class:`CompressivePCA`. Sparse samples are compared in their 50 leading singular directions.
-    tol, max_iter
+    init : {"nndsvda", "random"}, default="nndsvda"
+        Starting point: from singular vectors, or random.
+    n_neighbors : int, default=10
+        Neighbors in a "knn" graph. Sparse samples are compared in their 50 leading singular directions.
+    sample_graph : "knn", Graph, matrix or None, default="knn"
+        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
+        matrix is used as given; None leaves the term out.
+    neighbors : {"auto", "exact", "approximate"}, default="auto"
+        Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
+    tol : float, default=1e-4
         Stop when ten iterations lower the objective by less than ``tol`` of its value, or of ``||X||^2 / 100`` if that
-        is more; and the iterations allowed.
-    n_jobs, random_state, verbose
-        As in :class:`CompressivePCA`.
+        is more.
+    max_iter : int, default=500
+        Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
+    n_jobs : int or None, default=None
+        Number of threads; None for every core.
+    random_state : int, RandomState or None, default=None
+        Seed of the starting point and the approximate search.
+    verbose : int, default=0
+        1 reports the stages on standard error.
 
     Attributes
     ----------
-    components_ : (n_components_, n_features)
+    components_ : ndarray of shape (n_components_, n_features)
         Non-negative, rows of length 1.
-    embedding_ : (n_samples, n_components_)
-        Scores of the training samples, smooth on the graph. ``transform`` does not return these, since it looks at each
+    embedding_ : ndarray of shape (n_samples, n_components_)
+        Scores of the training samples, smooth on the graph. ``transform`` does not return these, since it fits each
         sample alone.
     objective_ : list of float
-        Objective after each iteration; it never rises.
-    n_components_, n_iter_, converged_, sample_graph_, stage_seconds_
-        What was chosen, done and used.
-    offset_ : (n_features,)
-        Zeros: the data are not centred.
+        Objective after each iteration; it never increases.
+    n_components_, n_iter_, converged_ : int, int, bool
+        Number of components, iterations, convergence.
+    sample_graph_, stage_seconds_ : Graph or None, dict
+        Graph used, seconds of each stage.
+    offset_ : ndarray of shape (n_features,)
+        Zeros: the data are not centered.
 
     Examples
     --------
@@ -77,12 +89,12 @@ class GraphNMF(ComponentTransformer):
         gamma: float = 3.0,
         init: str = "nndsvda",
         n_neighbors: int = 10,
-        sample_graph: Any = "knn",
+        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
         neighbors: str = "auto",
         tol: float = 1e-4,
         max_iter: int = 500,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
@@ -97,26 +109,33 @@ class GraphNMF(ComponentTransformer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Factorise ``X`` (n_samples, n_features), dense or sparse, >= 0; ``y`` is ignored."""
-        settings = self._settings()
-        check_number(self.gamma, "gamma")
-        if not isinstance(self.init, str) or self.init not in ("nndsvda", "random"):
-            raise ValueError(f"init must be 'nndsvda' or 'random'; got {self.init!r}.")
-        X = self._check_training_data(X, settings, accept_sparse="csr", ensure_non_negative=True)
-        k = self._check_n_components(self.n_components, at_most=min(X.shape), what="samples or features")
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
+        """Factorize ``X``.
 
-        def work(rng: RandomState, progress: Progress) -> tuple[Graph | None, NonNegativeFactors]:
-            with progress.stage("sample graph"):
-                graph = sample_side(_points(X, settings, rng), settings, rng).graph
-            with progress.stage("gnmf") as update:
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data, >= 0.
+        y : ignored
+            For scikit-learn.
+        """
+        options = self._options()
+        check_number(self.gamma, "gamma")
+        check_choice(self.init, "init", ("nndsvda", "random"))
+        X = self._check_training_data(X, options, accept_sparse="csr", ensure_non_negative=True)
+        k = self._n_components_or_default(at_most=min(X.shape), what="samples or features")
+
+        def work(run: Run) -> tuple[Graph | None, NonNegativeFactors]:
+            with run.progress.stage("sample graph"):
+                graph = build_graph(_points(X, run), "sample", self.n_neighbors, run).graph
+            with run.progress.stage("gnmf") as update:
                 found = solve_gnmf(
                     X, graph and graph.unit_laplacian(), k, gamma=self.gamma, init=self.init, tol=self.tol,
-                    max_iter=self.max_iter, random_state=rng, callback=update,
+                    max_iter=self.max_iter, random_state=run.rng, callback=update,
                 )  # fmt: skip
             return graph, found.warn_unless_converged("GraphNMF", "raise max_iter or tol")
 
-        (self.sample_graph_, found), progress = self._run(settings, work)
+        self.sample_graph_, found = self._run(options, work)
         self.components_ = found.components
         self.offset_ = np.zeros(X.shape[1], dtype=X.dtype)
         self.embedding_ = found.scores
@@ -124,25 +143,24 @@ class GraphNMF(ComponentTransformer):
         self.objective_ = found.objective
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
-        self.stage_seconds_ = progress.seconds
-        self._say(X, [self._rank_choice(k), Choice("gamma", self.gamma, "as asked")])
+        self._summarize(X, [self._rank_choice(k), Choice("gamma", self.gamma, AS_GIVEN)])
         return self
 
-    def transform(self, X: Any) -> Array:
-        """Non-negative scores of samples on the components, by least squares; the graph plays no part.
+    def transform(self, X: MatrixLike) -> Array:
+        """Non-negative scores of samples on the components, by least squares; the graph is not used.
 
         Each sample is fitted on its own, and training samples are treated like new ones; the graph-smoothed scores of
         the training samples are ``embedding_``.
 
         Parameters
         ----------
-        X
-            (n_samples, n_features), >= 0, dense or sparse.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, >= 0.
 
         Returns
         -------
-        scores
-            (n_samples, n_components_).
+        ndarray of shape (n_samples, n_components_)
+            Scores.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, ensure_non_negative=True, reset=False)
@@ -155,11 +173,11 @@ class GraphNMF(ComponentTransformer):
         return tags
 
 
-def _points(X: Any, settings: Settings, rng: RandomState) -> Array:
-    """Dense points, one for each sample, between which neighbours are looked for."""
+def _points(X: Any, run: Run) -> Array:
+    """Dense points, one for each sample, between which neighbors are searched."""
     if not sp.issparse(X):
         return X
-    if not isinstance(settings.sample_graph, str):
-        return np.empty((X.shape[0], 0), dtype=X.dtype)  # the graph is given, so only the number of points counts
-    left, values, _ = randomized_svd(X, min(SPARSE_GRAPH_DIRECTIONS, *X.shape), random_state=rng)
+    if not isinstance(run.options.sample_graph, str):
+        return np.empty((X.shape[0], 0), dtype=X.dtype)  # the graph is given: only the number of points matters
+    left, values, _ = randomized_svd(X, min(SPARSE_GRAPH_DIRECTIONS, *X.shape), random_state=run.rng)
     return np.ascontiguousarray(left * values)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
-from .._backend import Array
-from .._progress import Progress
-from ..auto.choice import Choice
+from .._typing import Array, MatrixLike, RandomState
+from ..auto import AS_GIVEN, Choice
 from ..models import LowRankPlusSparse, solve_rpca
-from ..options import Settings
-from ..preprocessing.missing import has_gaps
-from ._base import LowRankTransformer, check_count, check_number
+from ..options import Options, check_count, check_number
+from ..preprocessing import observed_mask
+from ..records import Run
+from ._base import LowRankTransformer
 
 REMEDY = "raise max_iter or tol"
 
@@ -23,34 +22,44 @@ class RobustPCA(LowRankTransformer):
 
     Parameters
     ----------
-    n_components
+    n_components : int or None, default=None
         Components for ``transform``; None counts the singular values of at least a tenth of the first.
-    weight
-        Price of an entry of S; None takes ``1 / sqrt(observed max(n_samples, n_features))``, where ``observed`` is the
-        share of entries that are, 1 without a mask. A larger one puts more of the data into the low-rank part.
-    tol
-        Relative residual of ``L + S = X`` to stop at. It does not speak of the objective, see ``growth``.
-    max_iter
-        Iterations allowed.
-    growth
-        Factor by which the penalty grows in an iteration. None takes 1.5, less with a mask: the objective ends within
-        about 0.2 % of its minimum, and matrices that can be recovered exactly are. 1.05 comes closer, in about five
+    weight : float or None, default=None
+        Weight of ``||S||_1``; None is ``1 / sqrt(observed max(n_samples, n_features))``, where ``observed`` is the
+        share of observed entries. A larger weight puts more of the data into the low-rank part.
+    tol : float, default=1e-6
+        Relative residual of ``L + S = X`` to stop at. It does not bound the error of the objective, see ``growth``.
+    max_iter : int, default=1000
+        Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
+    growth : float or None, default=None
+        Growth factor of the penalty in an iteration. None is 1.5, less with missing values: the objective ends within
+        about 0.2 % of its minimum, and matrices that can be recovered exactly are. 1.05 comes closer in about five
         times the iterations.
-    n_jobs
-        Threads; None for every core.
-    verbose
+    n_jobs : int or None, default=None
+        Number of threads; None for every core.
+    verbose : int, default=0
         1 reports the stages on standard error.
 
     Attributes
     ----------
-    low_rank_, sparse_ : (n_samples, n_features)
+    low_rank_, sparse_ : ndarray of shape (n_samples, n_features)
         The two parts.
-    rank_
+    rank_ : int
         Rank of ``low_rank_``.
-    components_, singular_values_, n_components_
-        Leading right singular vectors and values of ``low_rank_`` around ``offset_``.
-    offset_, n_iter_, converged_, stage_seconds_
-        Mean of ``low_rank_``, and what was done; ``converged_`` says that the two parts add up to the data.
+    components_ : ndarray of shape (n_components_, n_features)
+        Leading right singular vectors of ``low_rank_`` around ``offset_``.
+    singular_values_ : ndarray of shape (n_components_,)
+        Their singular values.
+    n_components_ : int
+        Number of components.
+    offset_ : ndarray of shape (n_features,)
+        Mean of ``low_rank_``.
+    n_iter_, converged_ : int, bool
+        Iterations; whether the two parts add up to the data within ``tol``.
+    report_ : FitReport
+        What was chosen and why, convergence, seconds; prints as a table.
+    stage_seconds_ : dict
+        Seconds of each stage.
 
     Examples
     --------
@@ -63,8 +72,7 @@ class RobustPCA(LowRankTransformer):
     (1, 15)
     """
 
-    sample_graph: Any = None
-    random_state: Any = None
+    random_state: RandomState = None
     loss, huber_delta, scale_ = "l1", 1.0, 1.0
 
     def __init__(
@@ -86,45 +94,59 @@ class RobustPCA(LowRankTransformer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _takes_gaps = True
+    _accepts_missing = True
 
-    def fit(self, X: Any, y: Any = None, *, mask: Any = None) -> Self:
-        """Split ``X`` (n_samples, n_features); ``y`` is ignored.
+    def _options(self) -> Options:
+        return Options.of(self.get_params(deep=False) | {"sample_graph": None, "feature_graph": None})
 
-        Entries that are NaN, or where ``mask`` (n_samples, n_features) is not True, are missing; they are filled in.
+    def fit(self, X: MatrixLike, y: object = None, *, mask: ArrayLike | None = None) -> Self:
+        """Decompose ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Data. NaN marks a missing value, which is imputed by the low-rank part.
+        y : ignored
+            For scikit-learn.
+        mask : array-like of bool of shape (n_samples, n_features) or None
+            True where an entry is observed; the others are treated like NaN.
+
+        Returns
+        -------
+        RobustPCA
+            The fitted estimator.
         """
-        settings = self._settings()
-        X, mask = self._check_split(X, mask, settings)
+        options = self._options()
+        X, observed = self._check_decomposition(X, mask, options)
 
-        def work(rng: RandomState, progress: Progress) -> LowRankPlusSparse:
-            with progress.stage("rpca") as update:
+        def work(run: Run) -> LowRankPlusSparse:
+            with run.progress.stage("rpca") as update:
                 return solve_rpca(
-                    X, weight=self.weight, mask=mask, tol=self.tol, max_iter=self.max_iter, growth=self.growth,
+                    X, weight=self.weight, mask=observed, tol=self.tol, max_iter=self.max_iter, growth=self.growth,
                     callback=update,
                 ).warn_unless_converged("RobustPCA", REMEDY)  # fmt: skip
 
-        found, progress = self._run(settings, work)
-        self._store_split(X, found, progress)
+        self._store_parts(X, self._run(options, work))
         return self
 
-    def _check_split(self, X: Any, mask: Any, settings: Settings) -> tuple[Array, Array | None]:
-        """Everything that can be wrong, before work starts."""
+    def _check_decomposition(self, X: MatrixLike, mask: ArrayLike | None, options: Options) -> tuple[Any, Array | None]:
+        """Check everything that can be wrong, before work starts."""
         if self.weight is not None:
             check_number(self.weight, "weight")
             if self.weight == 0:
-                raise ValueError("weight must be more than 0: errors would cost nothing.")
-        X = self._check_training_data(X, settings, mask)
+                raise ValueError("weight must be positive: with 0 the sparse part would be free.")
+        X = self._check_training_data(X, options, mask)
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
-        return X, ~np.isnan(X) if has_gaps(X) else None
+        return X, observed_mask(X)
 
-    def _store_split(self, X: Array, found: LowRankPlusSparse, progress: Progress) -> None:
+    def _store_parts(self, X: Array, found: LowRankPlusSparse) -> None:
         self._store_low_rank(found.low_rank, self.n_components)
         self.sparse_ = found.sparse
         self.rank_ = found.rank
         self.n_iter_ = found.n_iter
         self.converged_ = found.converged
-        self.stage_seconds_ = progress.seconds
-        usual = Choice("weight", "1 / sqrt(longer side)", "with it, theory says, sparse errors are found")
-        asked = usual if self.weight is None else Choice("weight", self.weight, "as asked")
-        self._say(X, [asked, Choice("rank", found.rank, "of the solution")])
+        weight = Choice("weight", "1 / sqrt(longer side)", "recovers sparse outliers, by theory")
+        if self.weight is not None:
+            weight = Choice("weight", self.weight, AS_GIVEN)
+        self._summarize(X, [weight, Choice("rank", found.rank, "of the solution")])

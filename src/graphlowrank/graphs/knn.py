@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
 from .._threads import limit_threads
-from ..preprocessing.imputer import fill_gaps
+from ..preprocessing.imputer import impute
 from ..preprocessing.sparse import Data, ShiftedSparse, as_shifted_sparse
 from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
@@ -63,7 +63,7 @@ def knn_graph(
     if not bandwidth > 0:
         raise ValueError(f"bandwidth must be positive, got {bandwidth}.")
     with limit_threads(n_jobs):
-        points = fill_gaps(points, check_random_state(0))
+        points = impute(points, check_random_state(0))
         found = search_neighbours(points, n_neighbors, engine=neighbors, random_state=random_state)
     return graph_of_neighbours(found.distances, found.indices, bandwidth, order=found.order)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..preprocessing.missing import observed_median
+from ..preprocessing.missing import column_median
 from .losses import LossName, make_loss
 
 RELAXED = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)
@@ -88,7 +88,7 @@ class FRPCAGPath:
     ) -> None:
         missing = np.isnan(X)
         self.samples, self.features = samples, features
-        filled = np.where(missing, observed_median(X), X)
+        filled = np.where(missing, column_median(X), X)
         self.fit = make_loss(loss, filled, huber_delta, (weights * ~missing).astype(X.dtype))
         begin = np.where(np.isnan(start), filled, start).astype(X.dtype)
         self.reached = Reached(begin, begin, np.zeros_like(begin), 0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..preprocessing.missing import has_gaps
+from ..preprocessing.missing import has_missing
 from ..solvers.solution import Solution
 
 COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a compiler
@@ -68,7 +68,7 @@ def huber_fit(
         raise ValueError(f"needs corner > 0 and max_iter >= 1; got {corner} and {max_iter}.")
     C = np.ascontiguousarray(C, dtype=Y.dtype)
     weights = np.ones((1, Y.shape[1]), dtype=Y.dtype) if importance is None else importance.astype(Y.dtype)[None]
-    if has_gaps(Y):
+    if has_missing(Y):
         weights, Y = np.where(np.isnan(Y), 0, weights).astype(Y.dtype), np.nan_to_num(Y, nan=0.0)
     scores = np.zeros((len(Y), len(C))) if start is None else np.array(start, dtype=np.float64)
     penalty = np.zeros(len(C)) if ridge is None else np.asarray(ridge, dtype=np.float64)

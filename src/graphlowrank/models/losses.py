@@ -90,3 +90,6 @@ def make_loss(name: LossName, Y: Array, huber_delta: float = 1.0, weights: Any =
             raise ValueError(f"huber_delta must be positive, got {huber_delta}.")
         return HuberFit(Y, huber_delta, weights)
     raise ValueError(f"loss must be 'l1', 'l2' or 'huber', got {name!r}.")
+
+
+LOSSES = {"l1": L1Fit, "l2": L2Fit, "huber": HuberFit}

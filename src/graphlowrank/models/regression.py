@@ -6,7 +6,7 @@ import numpy as np
 
 from .._backend import Array
 from ..linalg.regression import weighted_least_squares
-from ..preprocessing.missing import has_gaps
+from ..preprocessing.missing import has_missing
 from .losses import LossName
 
 BLOCK_ENTRIES = 2_000_000  # entries of a block of samples: bounds memory whatever n and p are
@@ -39,7 +39,7 @@ def robust_scores(
     tol, max_iter
         A sample stops when its scores change by less than ``tol`` relative to their size.
     """
-    gaps = has_gaps(X)
+    gaps = has_missing(X)
     scores = np.empty((len(X), len(components)), dtype=X.dtype) if gaps else X @ components.T
     if components.shape[0] == 0 or (loss == "l2" and not gaps):
         return scores

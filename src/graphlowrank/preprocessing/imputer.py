@@ -1,9 +1,9 @@
-"""Missing entries guessed by a low-rank model: for distances, never for the model's loss.
+"""Imputation of missing values by a low-rank model: for distances, never for the model's loss.
 
-A distance over the entries that two points both have, scaled up by their number, is the usual way out. It is noisy
-where they share few, and points of which little is known become everybody's neighbours. With half of the entries
-missing it finds 24 % of the true neighbours of a digit, 52 % on MNIST, 26 % on a table of 30 measurements (breast
-cancer); distances after filling find 37, 65 and 54 %, and the search is that for complete points.
+The usual alternative is a distance over the entries that two points share, scaled by their number. It is noisy where
+they share few, and points with few values become neighbors of everybody. With half of the entries missing it finds
+24 % of the true neighbors of a digit, 52 % on MNIST, 26 % on a table of 30 measurements (breast cancer); distances
+after imputation find 37, 65 and 54 %, and the search is that for complete points.
 """
 
 from __future__ import annotations
@@ -17,119 +17,119 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
+from ..linalg.blocks import row_blocks
 from ..linalg.regression import weighted_least_squares
-from .missing import has_gaps, observed_mean
-from .sparse import Data, ShiftedSparse
+from .missing import column_mean, has_missing
+from .sparse import Data
 
-MOST_DIRECTIONS = 20  # more than there are do no harm: noise decides how far each is trusted
-LEARNT_FROM = 8000  # rows: enough to tell the directions
-ROUNDS = 10
-SETTLED = 1e-3  # change of the guesses to stop at, relative to their distance from the mean
-OUT_OF_PROPORTION = 1e8  # times the usual size
-FEWEST_FREE = 0.1  # of the observed entries, to tell the noise from, whatever was fitted to them
-BLOCK_ENTRIES, FEWEST_TOGETHER = 2_000_000, 64  # of rows that share the products of directions
+MAX_DIRECTIONS = 20  # more do no harm: the ridge decides how far each is used
+FIT_ROWS = 8000  # enough to estimate the directions
+MAX_ROUNDS = 10
+TOL = 1e-3  # change of the imputed values, relative to their distance from the mean
+MAX_SINGLE_RATIO = 1e8  # largest entry / typical entry up to which squares stay in single precision
+MIN_FREE_SHARE = 0.1  # of the observed entries: lower bound of the degrees of freedom of the noise
+BLOCK_ENTRIES, MIN_BLOCK_ROWS = 2_000_000, 64  # rows that share the products of directions
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
-    """Points around a centre along a few directions: what is observed of a point tells where along them it lies.
+class LowRankImputer:
+    """Ridge regression of the observed entries of a row on a few principal directions.
 
     Attributes
     ----------
-    centre
-        (p,) mean.
-    directions
-        (d, p) orthonormal rows.
-    doubt
-        (d,) variance of the noise over that along each direction: little is made of weak ones.
+    center : ndarray of shape (p,)
+        Mean.
+    directions : ndarray of shape (d, p)
+        Orthonormal rows.
+    ridge : ndarray of shape (d,)
+        Noise variance / variance along each direction, so weak directions are used little.
     """
 
-    centre: Array
+    center: Array
     directions: Array
-    doubt: Array
+    ridge: Array
 
     def apply(self, X: Array) -> Array:
-        """Copy of ``X`` with guesses for NaN; ``X`` itself if there is none. Rows have no say on one another."""
-        return in_blocks(X, len(self.directions), self._filled) if has_gaps(X) else X
+        """Copy of ``X`` with NaN imputed, row by row; ``X`` itself if it has none."""
+        return map_rows(X, len(self.directions), self._impute) if has_missing(X) else X
 
-    def _filled(self, X: Array) -> Array:
+    def _impute(self, X: Array) -> Array:
         missing = np.isnan(X)
-        return np.where(missing, self.expected(X, missing), X)
+        return np.where(missing, self.predict(X, missing), X)
 
-    def expected(self, X: Array, missing: Array) -> Array:
-        """Ridge regression of what is observed of each row on the directions."""
-        centred = np.where(missing, 0, X - self.centre)
-        ridge = self.doubt + np.sqrt(np.finfo(np.float64).eps)
-        scores = weighted_least_squares(centred, self.directions, (~missing).astype(X.dtype), ridge)
-        return scores.astype(X.dtype) @ self.directions + self.centre
+    def predict(self, X: Array, missing: Array) -> Array:
+        """Predict every entry of each row from those that are not ``missing``."""
+        centered = np.where(missing, 0, X - self.center)
+        ridge = self.ridge + np.sqrt(np.finfo(np.float64).eps)
+        scores = weighted_least_squares(centered, self.directions, (~missing).astype(X.dtype), ridge)
+        return scores.astype(X.dtype) @ self.directions + self.center
 
 
-def in_blocks(X: Array, n_directions: int, rule: Callable[..., Array], *more: Array) -> Array:
-    """Apply a rule for rows to all rows of ``X`` and of ``more``, some at a time."""
-    found = np.empty(X.shape, dtype=X.dtype)
-    rows = max(FEWEST_TOGETHER, BLOCK_ENTRIES // max(X.shape[1], n_directions**2))
+def map_rows(X: Array, n_directions: int, function: Callable[..., Array], *more: Array) -> Array:
+    """Apply a row-wise function to blocks of ``X`` and ``more``."""
+    result = np.empty(X.shape, dtype=X.dtype)
+    width = max(X.shape[1], n_directions**2)
     with single_threaded_libraries():  # the same rounding whatever the number of threads
-        for start in range(0, len(X), rows):
-            block = slice(start, start + rows)
-            found[block] = rule(X[block], *(one[block] for one in more))
-    return found
+        for block in row_blocks(len(X), width, entries=BLOCK_ENTRIES, min_rows=MIN_BLOCK_ROWS):
+            result[block] = function(X[block], *(other[block] for other in more))
+    return result
 
 
-def fill_gaps(X: Data, rng: np.random.RandomState) -> Data:
-    """``X`` with guesses for NaN; itself if there is none."""
-    return learn_filling(X, rng).apply(X) if not isinstance(X, ShiftedSparse) and has_gaps(X) else X
+def impute(X: Data, rng: np.random.RandomState) -> Data:
+    """``X`` with NaN imputed; ``X`` itself if it has none."""
+    return fit_imputer(X, rng).apply(X) if has_missing(X) else X  # type: ignore[arg-type]
 
 
-def learn_filling(X: Array, rng: np.random.RandomState) -> Filling:
-    """Low-rank model of data with gaps: fill, take the leading singular vectors, fill again by what they expect.
+def fit_imputer(X: Array, rng: np.random.RandomState) -> LowRankImputer:
+    """Fit the low-rank model: impute by column means, take the leading singular vectors, impute again by them.
 
     Parameters
     ----------
-    X
-        (n, p), NaN where an entry is missing.
-    rng
-        Draws the rows to learn from, if there are many.
+    X : ndarray of shape (n, p)
+        Data, NaN where missing.
+    rng : RandomState
+        Draws the rows to fit on, if there are many.
     """
-    part = drawn_rows(X, LEARNT_FROM, rng)
+    part = subsample_rows(X, FIT_ROWS, rng)
     missing = np.isnan(part)
-    filled = np.where(missing, observed_mean(part).astype(X.dtype), part)
-    for _ in range(ROUNDS):
-        filling = directions_of(filled, part, missing)
-        before, filled = filled, filling.apply(part)
-        spread = np.linalg.norm((filled - filling.centre)[missing])
-        if np.linalg.norm((filled - before)[missing]) <= SETTLED * spread:
+    filled = np.where(missing, column_mean(part).astype(X.dtype), part)
+    for _ in range(MAX_ROUNDS):
+        imputer = principal_model(filled, part, missing)
+        before, filled = filled, imputer.apply(part)
+        size = np.linalg.norm((filled - imputer.center)[missing])
+        if np.linalg.norm((filled - before)[missing]) <= TOL * size:
             break
-    return filling
+    return imputer
 
 
-def drawn_rows(X: Array, at_most: int, rng: np.random.RandomState) -> Array:
-    """Rows to learn from, in order; all if they are no more."""
+def subsample_rows(X: Array, at_most: int, rng: np.random.RandomState) -> Array:
+    """Return at most so many random rows, in order; all of them if there are no more."""
     return X if len(X) <= at_most else X[np.sort(rng.choice(len(X), at_most, replace=False))]
 
 
-def directions_of(filled: Array, X: Array, missing: Array, most: int = MOST_DIRECTIONS) -> Filling:
-    """Leading directions of the filled data, and the noise that they leave where ``X`` is observed."""
+def principal_model(filled: Array, X: Array, missing: Array, max_directions: int = MAX_DIRECTIONS) -> LowRankImputer:
+    """Leading directions of the filled data, with the noise variance estimated where ``X`` is observed."""
     n, p = X.shape
-    k = max(1, min(most, min(n, p) // 2))
-    centre = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
-    centred, unit = _in_range(filled - centre)
+    k = max(1, min(max_directions, min(n, p) // 2))
+    center = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
+    centered, unit = _in_range(filled - center)
     with single_threaded_libraries():
-        left, values, directions = randomized_svd(centred, k, n_oversamples=5, n_iter=1, random_state=0)
-        left_over = np.where(missing, 0, X - centre) / unit - (left * values) @ directions
+        left, values, directions = randomized_svd(centered, k, n_oversamples=5, n_iter=1, random_state=0)
+        residual = np.where(missing, 0, X - center) / unit - (left * values) @ directions
     n_observed = missing.size - np.count_nonzero(missing)
-    free = max(n_observed - k * (n + p), FEWEST_FREE * n_observed)
-    noise = float(np.sum(np.square(left_over, dtype=np.float64), where=~missing)) / free
-    doubt = noise / np.maximum(values.astype(np.float64) ** 2 / n, np.finfo(np.float64).tiny)
-    return Filling(centre, directions.astype(X.dtype), np.minimum(doubt, np.finfo(np.float32).max))
+    free = max(n_observed - k * (n + p), MIN_FREE_SHARE * n_observed)
+    noise = float(np.sum(np.square(residual, dtype=np.float64), where=~missing)) / free
+    ridge = noise / np.maximum(values.astype(np.float64) ** 2 / n, np.finfo(np.float64).tiny)
+    return LowRankImputer(center, directions.astype(X.dtype), np.minimum(ridge, np.finfo(np.float32).max))
 
 
 def _in_range(X: Array) -> tuple[Array, Any]:
-    """``X`` over a power of two near its usual size, and that: squares must not leave the range of numbers.
+    """``X`` divided by a power of two near its typical size, and that power: squares must not overflow.
 
-    Single precision is given up where an entry is out of proportion.
+    The result is in double precision if an entry is too large for single precision.
     """
     sizes = np.abs(X)
-    usual = float(np.median(sizes)) or float(sizes.max(initial=0)) or 1.0
-    unit = X.dtype.type(2.0 ** np.floor(np.log2(usual)))
+    typical = float(np.median(sizes)) or float(sizes.max(initial=0)) or 1.0
+    unit = X.dtype.type(2.0 ** np.floor(np.log2(typical)))
     X = X / unit
-    return (X.astype(np.float64) if float(sizes.max(initial=0)) / unit > OUT_OF_PROPORTION else X), unit
+    return (X.astype(np.float64) if float(sizes.max(initial=0)) / unit > MAX_SINGLE_RATIO else X), unit

@@ -1,38 +1,39 @@
-"""Data with missing entries, which are NaN: what can be said of the others."""
+"""Missing values, which are NaN in dense data: tests for them, and column statistics of the observed entries."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._backend import Array
-from .sparse import Data, ShiftedSparse
-
-OUTER_TENTHS = 2.563  # deviations between the lowest and the highest tenth of the normal distribution
-ALIKE = 0.5  # share of the entries
-ROUNDING = 10.0  # units in the last place
+from .sparse import Data, is_sparse
 
 
-def has_gaps(X: Data) -> bool:
-    """Whether an entry is NaN; then so is the sum of all, and of complete data no array of booleans is made.
+def has_missing(X: Data) -> bool:
+    """Whether an entry is NaN. Entries that sparse data do not store are zeros, not missing.
 
-    Entries that sparse data do not store are zeros, not missing.
+    The sum is NaN if an entry is, so complete data need no array of booleans.
     """
-    if isinstance(X, ShiftedSparse):
+    if is_sparse(X):
         return False
     with np.errstate(invalid="ignore", over="ignore"):
-        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
+        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())  # type: ignore[union-attr, call-overload]
 
 
-def observed_mean(X: Array, weights: Array | None = None) -> Array:
-    """Mean (p,) of the observed entries of each feature, in double precision; without any, the mean of these means.
+def observed_mask(X: Array) -> Array | None:
+    """Booleans, True where an entry is observed; None if all are."""
+    return ~np.isnan(X) if has_missing(X) else None
 
-    ``weights`` (n,) say how much each sample counts.
+
+def column_mean(X: Array, weights: Array | None = None) -> Array:
+    """Mean (p,) of the observed entries of each column, in double precision.
+
+    A column without any gets the mean of the other means. ``weights`` (n,) are sample weights.
     """
-    if weights is None and not has_gaps(X):
+    if weights is None and not has_missing(X):
         return X.mean(axis=0, dtype=np.float64)
     given = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     observed = ~np.isnan(X)
-    # Not by BLAS, whose rounding depends on its threads.
+    # einsum, not BLAS, whose rounding depends on its threads.
     counted = np.einsum("i,ij->j", given, observed)
     total = np.einsum("i,ij->j", given, np.where(observed, X, 0), dtype=np.float64)
     known = counted > 0
@@ -42,9 +43,9 @@ def observed_mean(X: Array, weights: Array | None = None) -> Array:
     return mean
 
 
-def observed_median(X: Array) -> Array:
-    """Median (p,) of the observed entries of each feature; of features without any, the median of these medians."""
-    if not has_gaps(X):
+def column_median(X: Array) -> Array:
+    """Median (p,) of the observed entries of each column; a column without any gets the median of the others."""
+    if not has_missing(X):
         return np.median(X, axis=0)
     known = ~np.isnan(X).all(axis=0)
     medians = np.empty(X.shape[1], dtype=X.dtype)
@@ -53,32 +54,11 @@ def observed_median(X: Array) -> Array:
     return medians
 
 
-def middle_and_spread(X: Array) -> tuple[Array, Array]:
-    """Median of each feature, and distance of its outer tenths in deviations of the normal distribution.
-
-    Gross errors in fewer than a tenth do not move them. Features most of whose entries are alike are measured by their
-    deviation; those without an entry have 0 and 0.
-    """
-    known = ~np.isnan(X).all(axis=0)
-    middle, spread = np.zeros((2, X.shape[1]))
-    part = X[:, known]
-    quantile = np.nanquantile if has_gaps(part) else np.quantile
-    low, middle[known], high = quantile(part, (0.1, 0.5, 0.9), axis=0)
-    spread[known] = (high - low) / OUTER_TENTHS
-    flat = np.flatnonzero(known)[np.mean(part == middle[known].astype(X.dtype), axis=0) > ALIKE]
-    deviation, largest = (
-        np.nanstd(X[:, flat], axis=0, dtype=np.float64),
-        np.nanmax(np.abs(X[:, flat]), axis=0, initial=0),
-    )
-    spread[flat] = np.where(deviation > ROUNDING * np.finfo(X.dtype).eps * largest, deviation, 0)
-    return middle, spread
-
-
-def check_all_observed_somewhere(X: Array) -> None:
-    """Raise if nothing is known of a sample or of a feature."""
+def check_observed(X: Array) -> None:
+    """Raise if a sample or a feature has no observed entry."""
     observed = ~np.isnan(X)
     for axis, name in ((1, "sample"), (0, "feature")):
         empty = np.flatnonzero(~observed.any(axis=axis))
         if empty.size:
             more = f" ({empty.size} such {name}s)" if empty.size > 1 else ""
-            raise ValueError(f"every entry of {name} {empty[0]} is missing{more}: leave it out.")
+            raise ValueError(f"{name} {empty[0]} has only missing values{more}; remove it.")

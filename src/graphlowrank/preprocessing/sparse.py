@@ -1,4 +1,8 @@
-"""Sparse data in other units: centring is carried along as two vectors, so that zeros stay zeros in memory."""
+"""Sparse data with row and column shifts, and the functions that work on dense and sparse data alike.
+
+Centering would fill a sparse matrix. :class:`ShiftedSparse` keeps the shifts as two vectors, so zeros stay zeros in
+memory. Code elsewhere calls the functions below instead of asking which kind of matrix it has.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ class ShiftedSparse:
 
     Attributes
     ----------
-    values
-        (n, p) CSR, indices sorted.
-    rows
-        (n,) number added to each row; None for zeros.
-    columns
-        (p,) number added to each column; None for zeros.
+    values : csr_array of shape (n, p)
+        Stored entries, indices sorted.
+    rows : ndarray of shape (n,) or None
+        Number added to each row; None for zeros.
+    columns : ndarray of shape (p,) or None
+        Number added to each column; None for zeros.
     """
 
     values: sp.csr_array
@@ -39,36 +43,36 @@ class ShiftedSparse:
 
     @property
     def size(self) -> int:
-        """Entries, zeros included."""
+        """Number of entries, zeros included."""
         return self.shape[0] * self.shape[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the entries."""
+        """Dtype of the entries."""
         return self.values.dtype
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any) -> ShiftedSparse:
-        """Take some of the rows."""
+        """Select rows."""
         return replace(self, values=self.values[rows], rows=None if self.rows is None else self.rows[rows])
 
     @property
     def T(self) -> ShiftedSparse:  # noqa: N802
-        """Columns for rows and rows for columns."""
+        """Transpose."""
         return ShiftedSparse(self.values.T.tocsr(), self.columns, self.rows)
 
     def row_shift(self) -> Array:
-        """(n,) what is added to each row."""
+        """(n,) shift of each row."""
         return np.zeros(len(self), dtype=self.dtype) if self.rows is None else self.rows
 
     def column_shift(self) -> Array:
-        """(p,) what is added to each column."""
+        """(p,) shift of each column."""
         return np.zeros(self.shape[1], dtype=self.dtype) if self.columns is None else self.columns
 
     def to_array(self) -> Array:
-        """Every entry, in a dense array: for a few rows."""
+        """Return a dense array; for a few rows."""
         dense = self.values.toarray()
         if self.rows is not None:
             dense += self.rows[:, None]
@@ -77,12 +81,12 @@ class ShiftedSparse:
         return dense
 
     def block(self, columns: Array | slice) -> Array:
-        """Take some of the columns, into a dense array."""
+        """Return some columns as a dense array."""
         values = self.values if isinstance(columns, slice) and columns == slice(None) else self.values[:, columns]
         return ShiftedSparse(values, self.rows, self.column_shift()[columns]).to_array()
 
     def mean(self, weights: Array | None = None) -> Array:
-        """Mean row (p,), in double precision; ``weights`` (n,) say how much each row counts."""
+        """Mean row (p,) in double precision, with sample weights (n,) if given."""
         if weights is None:
             mean = np.asarray(self.values.sum(axis=0, dtype=np.float64)).ravel() / len(self)
             return mean + self.row_shift().mean(dtype=np.float64) + self.column_shift()
@@ -97,17 +101,17 @@ class ShiftedSparse:
         kept = (1, -1) if axis == 0 else (-1, 1)
         mean = np.asarray(entries.sum(axis=axis, dtype=np.float64)).ravel() / n
         owner = entries.indices if axis == 0 else np.repeat(np.arange(len(self)), np.diff(entries.indptr))
-        away = np.square(entries.data - mean[owner])
+        squared = np.square(entries.data - mean[owner])
         stored = np.bincount(owner, minlength=len(mean))
-        squares = np.bincount(owner, weights=away, minlength=len(mean)) + (n - stored) * mean**2
+        squares = np.bincount(owner, weights=squared, minlength=len(mean)) + (n - stored) * mean**2
         largest = np.zeros(len(mean))
         np.maximum.at(largest, owner, np.abs(entries.data))
         return mean.reshape(kept), squares.reshape(kept), largest.reshape(kept)
 
-    def standardised(self, axis: int, moments: tuple[Array, Array]) -> ShiftedSparse:
-        """Take the mean off and divide by the deviation, both along an axis; what has no deviation becomes zero."""
-        mean, deviation = (along.ravel() for along in moments)
-        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+    def standardized(self, axis: int, mean: Array, std: Array) -> ShiftedSparse:
+        """``(X - mean) / std`` along an axis; 0 where the standard deviation is 0."""
+        mean, std = mean.ravel(), std.ravel()
+        factor = np.divide(1.0, std, out=np.zeros_like(std), where=std > 0)
         shift, narrow = (-mean * factor).astype(self.dtype), factor.astype(self.dtype)
         values = self.values.copy()
         if axis == 0:
@@ -121,15 +125,15 @@ class ShiftedSparse:
         return replace(self, columns=self.column_shift() + np.asarray(by, dtype=self.dtype))
 
     def bound(self) -> float:
-        """Return a number that no entry exceeds in modulus, nor by much."""
+        """Upper bound of the largest modulus."""
         parts = (self.values.data, self.row_shift(), self.column_shift())
         return float(sum(np.abs(part).max(initial=0) for part in parts))
 
-    def __truediv__(self, unit: Any) -> ShiftedSparse:
-        """``X / unit`` for a number."""
+    def __truediv__(self, divisor: Any) -> ShiftedSparse:
+        """``X / divisor`` for a number."""
         values = self.values.copy()
-        values.data /= self.dtype.type(unit)
-        rows, columns = (None if shift is None else shift / unit for shift in (self.rows, self.columns))
+        values.data /= self.dtype.type(divisor)
+        rows, columns = (None if shift is None else shift / divisor for shift in (self.rows, self.columns))
         return ShiftedSparse(values, rows, columns)
 
     def __matmul__(self, B: Array) -> Array:
@@ -143,11 +147,11 @@ class ShiftedSparse:
 
 
 Data = Array | ShiftedSparse
-"""Samples as the pipeline takes them; dense ones may have gaps, NaN."""
+"""Samples as the pipeline takes them: dense, with NaN for missing values, or sparse."""
 
 
 def as_shifted_sparse(X: Any) -> ShiftedSparse:
-    """Wrap a scipy matrix; its rows get sorted indices, in a copy if they have none."""
+    """Wrap a scipy sparse matrix; indices are sorted in a copy if they are not."""
     values = sp.csr_array(X)
     if not values.has_canonical_format:
         values = values.copy()
@@ -155,9 +159,29 @@ def as_shifted_sparse(X: Any) -> ShiftedSparse:
     return ShiftedSparse(values)
 
 
+def is_sparse(X: Data) -> bool:
+    """Whether the data are stored sparse."""
+    return isinstance(X, ShiftedSparse)
+
+
+def like(X: Data, reference: Data) -> Data:
+    """``X`` stored as ``reference`` is, sparse or dense."""
+    if isinstance(reference, ShiftedSparse):
+        return X if isinstance(X, ShiftedSparse) else as_shifted_sparse(X)
+    return dense_rows(X)
+
+
 def dense_rows(X: Data) -> Array:
-    """Rows as a dense array, themselves if they are one."""
+    """``X`` as a dense array; itself if it is one."""
     return X.to_array() if isinstance(X, ShiftedSparse) else X
+
+
+def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
+    """``X[rows][:, columns]`` as a dense array."""
+    if isinstance(X, ShiftedSparse):
+        return X[rows].block(columns)
+    # A slice of columns first: it copies nothing, while the rows may be many.
+    return X[:, columns][rows] if isinstance(columns, slice) else X[rows][:, columns]
 
 
 def some_rows(width: int, entries: int, *, at_most: int) -> int:

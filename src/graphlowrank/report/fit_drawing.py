@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from .._evenly import evenly
+from ..linalg.blocks import evenly_spaced
 
 MAX_POINTS = 5000  # of the scatter
 MAX_VALUES = 60  # singular values
@@ -40,7 +40,7 @@ def scatter(layout: Array, labels: Array) -> dict[str, Any]:
     unit = np.clip((layout - low) / span, 0, 1)
     places = margin + unit * (width - 2 * margin, height - 2 * margin)
     places[:, 1] = height - places[:, 1]
-    shown = evenly(len(layout), MAX_POINTS)
+    shown = evenly_spaced(len(layout), MAX_POINTS)
     n = int(labels.max()) + 1
     groups = []
     for label in range(n):
@@ -124,7 +124,7 @@ def spectrum(spectra: Mapping[str, Array], rank: int | None) -> dict[str, Any] |
 
 def lines(given: Array, recovered: Array) -> dict[str, str]:
     """Values of one sample and those recovered over its features, in a box of 420 x 110."""
-    columns = evenly(len(given), MAX_COLUMNS)
+    columns = evenly_spaced(len(given), MAX_COLUMNS)
     pair = np.stack([given[columns], recovered[columns]]).astype(float)
     low, high = pair.min(), pair.max()
     heights = 102 - 94 * (pair - low) / (high - low if high > low else 1.0)

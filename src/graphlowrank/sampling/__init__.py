@@ -11,18 +11,17 @@
     isometry               distortion of one draw, exactly
 """
 
-from .choose import Kept, choose
 from .coherence import cumulative_coherence, local_coherence, optimal_distribution
 from .draw import check_indices, check_reach, draw, importance_weights, inclusion_probabilities
 from .isometry import Isometry, empirical_rip, isometry, joint_isometry
+from .nodes import SampledNodes, sample_nodes
 from .sizes import promised_delta, required_samples
 
 __all__ = [
     "Isometry",
-    "Kept",
+    "SampledNodes",
     "check_indices",
     "check_reach",
-    "choose",
     "cumulative_coherence",
     "draw",
     "empirical_rip",
@@ -34,4 +33,5 @@ __all__ = [
     "optimal_distribution",
     "promised_delta",
     "required_samples",
+    "sample_nodes",
 ]

@@ -52,3 +52,8 @@ class Solution(Iterated):
     converged: bool
     residual: float
     objective: list[float] = field(default_factory=list)
+
+    @classmethod
+    def exact(cls, X: Array) -> Solution:
+        """Solution that needed no iterations."""
+        return cls(X, 0, converged=True, residual=0.0)

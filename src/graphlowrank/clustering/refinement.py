@@ -1,42 +1,42 @@
-"""Lower the mean conductance of a partition by moving single nodes."""
+"""Refine a partition: move single nodes while the mean conductance falls."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 
-COMPILED_ABOVE = 300_000  # entries of the graph; below, numpy is done before a compiler has started
+COMPILED_ABOVE = 300_000  # edges; below, numpy finishes before a compiled kernel is loaded
 MAX_PASSES = 30
-SETTLED = 1e-4  # share of nodes that may still move in the last pass
-LEAST_GAIN = 1e-10  # of one node's move, in a sum of as many terms of at most 1 as there are clusters
+MOVED_TOL = 1e-4  # share of nodes that may still move in the last pass
+MIN_GAIN = 1e-10  # of a move, in a sum of n_clusters terms of at most 1
 
 
-def improve(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
-    """Move nodes to clusters of their neighbours for as long as the mean conductance falls.
+def refine(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
+    """Move nodes to clusters of their neighbors while the mean conductance falls.
 
-    In each pass the nodes that would gain are found, then moved one after another, each if it still gains. No cluster
-    is emptied; an isolated node stays where it is.
+    Each pass finds the nodes whose move would gain, then moves them one after another if it still does. No cluster is
+    emptied, and isolated nodes stay.
 
     Parameters
     ----------
-    weights
-        (n_nodes, n_nodes) symmetric weights.
-    labels
-        (n_nodes,) cluster numbers below ``n_clusters``.
-    n_clusters
-        Clusters that there are.
+    weights : csr_array of shape (n_nodes, n_nodes)
+        Symmetric edge weights.
+    labels : ndarray of shape (n_nodes,)
+        Cluster labels below ``n_clusters``.
+    n_clusters : int
+        Number of clusters.
 
     Returns
     -------
-    labels
-        (n_nodes,) with a mean conductance that is no higher.
+    ndarray of shape (n_nodes,)
+        Labels whose mean conductance is not higher.
     """
     make_pass = _compiled_pass if weights.nnz > COMPILED_ABOVE else _plain_pass
     labels = labels.astype(np.int64)
     for _ in range(MAX_PASSES):
-        if make_pass(weights, labels, n_clusters) <= SETTLED * len(labels):
+        if make_pass(weights, labels, n_clusters) <= MOVED_TOL * len(labels):
             break
     return labels
 
@@ -47,7 +47,7 @@ def _compiled_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int
     graph = (weights.indptr, weights.indices, weights.data)
     inside, volume, links = (np.zeros(n_clusters) for _ in range(3))
     cluster_sums(*graph, labels, inside, volume)
-    return int(move_nodes(*graph, labels, inside, volume, links, np.empty(len(labels), np.int64), LEAST_GAIN))
+    return int(move_nodes(*graph, labels, inside, volume, links, np.empty(len(labels), np.int64), MIN_GAIN))
 
 
 def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
@@ -58,13 +58,13 @@ def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
     inside, volume = np.sum(indicators * links, axis=0), indicators.T @ degrees
     gains = _gains(labels, links, degrees, inside, volume)
     moves = 0
-    for node in np.flatnonzero(gains.max(axis=1) > LEAST_GAIN):
+    for node in np.flatnonzero(gains.max(axis=1) > MIN_GAIN):
         entries = slice(weights.indptr[node], weights.indptr[node + 1])
         near = np.bincount(labels[weights.indices[entries]], weights=weights.data[entries], minlength=n_clusters)
         own, degree = labels[node], degrees[node]
         gain = _gains(labels[node : node + 1], near[None], degrees[node : node + 1], inside, volume)[0]
         best = int(gain.argmax())
-        if gain[best] > LEAST_GAIN:
+        if gain[best] > MIN_GAIN:
             inside[own] -= 2 * near[own]
             volume[own] -= degree
             inside[best] += 2 * near[best]
@@ -75,7 +75,7 @@ def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
 
 
 def _gains(labels: Array, links: Array, degrees: Array, inside: Array, volume: Array) -> Array:
-    """Gain of moving each node to each cluster in the sum of inside / volume; -inf where it may not go."""
+    """Gain in the sum of inside / volume by moving each node to each cluster; -inf for moves not allowed."""
     rows = np.arange(len(labels))
     held = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
     joined = (inside + 2 * links) / np.maximum(volume + degrees[:, None], np.finfo(np.float64).tiny)

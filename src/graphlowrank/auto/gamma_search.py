@@ -1,0 +1,323 @@
+"""Choose gammas and rank of FRPCAG by validation on held-out entries.
+
+Some entries are held out as NaN, the model imputes them, and their Huber loss is the validation loss: noise and
+outliers among them add the same to every candidate. Four points matter, all measured
+(benchmarks/studies/gammas.py, on synthetic clusters, rings, circles and digits; seed 3 was held out):
+
+- The solution is truncated to its rank before it is scored, as decoders do. The solution itself would mislead: a
+  held-out entry is an average of its neighbors however small the gammas, while seen entries keep their noise, and
+  neighbors in a graph of noisy data were chosen for sharing the noise of the held-out entry too.
+- Some of that noise passes even so, which favors small gammas, and removed noise hardly shows in the loss while
+  removed signal does. So of pairs tied within 2 standard errors the one with the larger gammas is chosen.
+- Candidates are solved by ADMM. The steps of FISTA at large gammas are so short that it would stop at its start.
+- The rank counts the singular values above those of the noise (Gavish and Donoho, 2014), but no more than the
+  held-out entries support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._backend import Array
+from .._typing import RandomState
+from ..decoders.factors import factorize
+from ..linalg.svd import leading_svd
+from ..models import CompressedProblem
+from ..models.frpcag_path import FRPCAGPath, Reached, spectrum_of
+from ..preprocessing.robust_statistics import std_from_absolute
+from ..sampling.nodes import SampledNodes
+from .rank import choose_rank
+
+GRID = tuple(10.0 ** (half / 2) for half in range(-3, 5))  # gammas from 0.03, where the l1 loss hardly moves, to 100
+START = (3, 2)  # indices into the grid: gammas 1 and 0.3
+STRIDE = 2  # grid steps of the coarse search: a factor of 10
+HELD_OUT_SHARE, HELD_OUT_SHARE_SMALL = 0.2, 0.3  # of the entries of large and of small blocks
+MIN_HELD_OUT, MAX_HELD_OUT = 5_000, 50_000
+MIN_ENTRIES = 200  # of a block that is searched
+MAX_RANK = 40
+MIN_SINGULAR_VALUES = 10  # with fewer, the median one is not noise
+MAX_SPECTRUM = 1000  # longer shorter sides are subsampled for the singular values
+TIE_STANDARD_ERRORS = 2.0
+TIE_RTOL = 5e-4  # relative; the graph was built with the held-out entries, so differences below this are leakage
+HUBER_CORNER = 1.5  # in standard deviations of the noise
+CLIP = 3.0  # in standard deviations of the noise: residuals beyond are outliers
+# Tolerance of a candidate in multiples of the final one: less noise asks for more accurate candidates.
+MIN_TOL_FACTOR, MAX_TOL_FACTOR, TOL_FACTOR_PER_NOISE = 3.0, 9.0, 18.0
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A pair of gammas with its validation loss, the standard deviation of its errors, and its iterations."""
+
+    gamma_samples: float
+    gamma_features: float
+    loss: float
+    noise: float
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class GammaChoice:
+    """Gammas and rank chosen by :func:`choose_gammas`.
+
+    Attributes
+    ----------
+    gamma_samples, gamma_features : float
+        Chosen gammas; fixed ones as given, 0 without a graph.
+    rank : int or None
+        Given or estimated; None if it could not be estimated (fewer than ten samples or features).
+    noise : float
+        Robust standard deviation of the errors on held-out entries, in units of the block; NaN if unknown.
+    trials : tuple of Trial
+        Pairs in the order of evaluation.
+    n_iter : int
+        Iterations of all trials.
+    reason : str
+        One sentence.
+    """
+
+    gamma_samples: float
+    gamma_features: float
+    rank: int | None
+    noise: float
+    trials: tuple[Trial, ...]
+    n_iter: int
+    reason: str
+
+
+def choose_gammas(
+    problem: CompressedProblem,
+    *,
+    fixed: tuple[float | None, float | None] = (None, None),
+    rank: int | None = None,
+    random_state: RandomState = None,
+) -> GammaChoice:
+    """Gammas of FRPCAG with the lowest validation loss on held-out entries of the compressed matrix.
+
+    The search starts from (1, 0.3) and moves along one gamma, then the other, by factors of 10 and then of 3, while
+    the loss falls; then to larger gammas while the loss ties. The eigenvectors of both Laplacians are computed: sides
+    of more than about a thousand take long.
+
+    Parameters
+    ----------
+    problem : CompressedProblem
+        The compressed matrix in units of its mean absolute deviation, Laplacians with mean diagonal 1, and the options
+        of FRPCAG; its gammas are ignored. Candidates are solved to a larger tolerance than ``problem.tol``.
+    fixed : tuple of (float or None)
+        Gammas that are not searched.
+    rank : int or None
+        Rank of the answer; None estimates it.
+    random_state : int, RandomState or None
+        Draws the held-out entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.models import CompressedProblem
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.sin(np.linspace(0, 6, 100))[:, None] * [1.0, -1.0, 2.0] + rng.standard_normal((100, 3))
+    >>> choice = choose_gammas(CompressedProblem(X, chain_graph(100).unit_laplacian()), random_state=0)
+    >>> choice.gamma_samples > 1, choice.gamma_features
+    (True, 0.0)
+    """
+    X, laplacians = problem.X, (problem.L_samples, problem.L_features)
+    given = [0.0 if L is None and gamma is None else gamma for gamma, L in zip(fixed, laplacians, strict=True)]
+    fixed = (given[0], given[1])
+    movable = tuple(axis for axis in (0, 1) if fixed[axis] is None)
+    if all(L is None for L in laplacians):
+        return _not_searched(fixed, rank, "there is no graph")
+    if not movable and rank is not None:
+        return _not_searched(fixed, rank, "gammas and rank were given")
+    if np.count_nonzero(~np.isnan(X)) < MIN_ENTRIES:
+        return _not_searched(fixed, rank, f"fewer than {MIN_ENTRIES} entries are too few for validation")
+    search = _Search(problem, hold_out(X, check_random_state(random_state)), fixed, rank)
+    lowest = descend(search.loss, START, movable)
+    return search.choice(climb(search.standard_errors_above, lowest, movable))
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A block with held-out entries: ``X`` has NaN there, ``values`` are the entries."""
+
+    X: Array
+    rows: Array
+    columns: Array
+    values: Array
+
+
+def hold_out(X: Array, rng: np.random.RandomState) -> Fold:
+    """Hold out some of the observed entries of ``X``."""
+    observed = np.flatnonzero(~np.isnan(X))
+    large, small = int(HELD_OUT_SHARE * len(observed)), int(HELD_OUT_SHARE_SMALL * len(observed))
+    n_held_out = min(max(large, min(small, MIN_HELD_OUT)), MAX_HELD_OUT)
+    rows, columns = np.divmod(np.sort(rng.choice(observed, n_held_out, replace=False)), X.shape[1])
+    seen = X.copy()
+    seen[rows, columns] = np.nan
+    return Fold(seen, rows, columns, X[rows, columns])
+
+
+def descend(loss: Callable[[Pair], float], start: Pair, movable: tuple[int, ...]) -> Pair:
+    """Local minimum on the grid: coarse steps first, then single steps towards the lower coarse neighbor."""
+
+    def lower(ahead: Pair, best: Pair) -> bool:
+        return loss(ahead) < loss(best)
+
+    directions = [(side, sign) for side in movable for sign in (1, -1)]
+    best = _walk(lower, start, [(side, sign * STRIDE) for side, sign in directions])
+    fine = []
+    for side, sign in directions:
+        here, there = _shift(best, side, sign * STRIDE), _shift(best, side, -sign * STRIDE)
+        if here is None or there is None or loss(here) < loss(there):
+            fine.append((side, sign))
+    return _walk(lower, best, fine)
+
+
+def climb(standard_errors_above: Callable[[Pair, Pair], float], lowest: Pair, movable: tuple[int, ...]) -> Pair:
+    """Largest gammas whose loss ties with the lowest."""
+    return _walk(
+        lambda ahead, _: standard_errors_above(ahead, lowest) <= TIE_STANDARD_ERRORS,
+        lowest,
+        [(side, 1) for side in movable],
+    )
+
+
+def _walk(accepts: Callable[[Pair, Pair], bool], best: Pair, moves: list[tuple[int, int]]) -> Pair:
+    """Repeat the moves (side, steps) until none is accepted."""
+    waiting = list(moves)
+    while waiting:
+        move = waiting.pop(0)
+        ahead = _shift(best, *move)
+        while ahead is not None and accepts(ahead, best):
+            best, waiting = ahead, [other for other in moves if other != move]
+            ahead = _shift(best, *move)
+    return best
+
+
+def _shift(pair: Pair, side: int, by: int) -> Pair | None:
+    """Pair moved along a side; None off the grid."""
+    places = list(pair)
+    places[side] += by
+    return (places[0], places[1]) if 0 <= places[side] < len(GRID) else None
+
+
+def _not_searched(fixed: tuple[float | None, float | None], rank: int | None, reason: str) -> GammaChoice:
+    return GammaChoice(*_gammas(START, fixed), rank, float("nan"), (), 0, reason)
+
+
+def _gammas(pair: Pair, fixed: tuple[float | None, float | None]) -> tuple[float, float]:
+    """Gammas of a pair, fixed ones as given."""
+    samples, features = (GRID[place] if value is None else value for place, value in zip(pair, fixed, strict=True))
+    return samples, features
+
+
+class _Search:
+    """Validation losses of pairs of gammas, each computed once, warm-started from the best so far."""
+
+    def __init__(
+        self, problem: CompressedProblem, fold: Fold, fixed: tuple[float | None, float | None], rank: int | None
+    ) -> None:
+        self.problem, self.fold, self.fixed, self.rank = problem, fold, fixed, rank
+        X, axis_weights = problem.X, (problem.sample_weights, problem.feature_weights)
+        self.nodes = tuple(SampledNodes.all_of(n, weights) for n, weights in zip(X.shape, axis_weights, strict=True))
+        weights = np.multiply.outer(*(nodes.root_weights() ** 2 for nodes in self.nodes))
+        self.weights = weights[fold.rows, fold.columns]
+        start = np.where(np.isnan(fold.X), fold.X, X if problem.X0 is None else problem.X0)
+        spectra = [
+            spectrum_of(L, n, X.dtype) for L, n in zip((problem.L_samples, problem.L_features), X.shape, strict=True)
+        ]
+        self.path = FRPCAGPath(
+            fold.X, *spectra, start, loss=problem.loss, huber_delta=problem.huber_delta, weights=weights
+        )
+        self.trials: dict[Pair, Trial] = {}
+        self.losses: dict[Pair, Array] = {}
+        self.start: Reached | None = None
+        self.noise, self.scored_rank = float("nan"), 0
+
+    def loss(self, pair: Pair) -> float:
+        """Mean validation loss of a pair; the first pair also sets rank and noise."""
+        if pair not in self.trials:
+            lowest = min((trial.loss for trial in self.trials.values()), default=float("inf"))
+            reached = self._solve(pair)
+            if not self.trials:
+                self._set_rank_and_noise(reached.X)
+            errors = self._errors(reached.X, self.scored_rank)[:, -1]
+            self.losses[pair] = self._huber(errors)
+            value = float(np.mean(self.losses[pair]))
+            self.trials[pair] = Trial(*_gammas(pair, self.fixed), value, std_from_absolute(errors), reached.n_iter)
+            if value < lowest:
+                self.start = reached
+        return self.trials[pair].loss
+
+    def standard_errors_above(self, ahead: Pair, best: Pair) -> float:
+        """Excess loss of the first pair in standard errors of the difference, beyond the relative tolerance."""
+        excess = self.loss(ahead) - (1 + TIE_RTOL) * self.loss(best)
+        difference = self.losses[ahead] - self.losses[best]
+        return excess / max(float(np.std(difference)) / len(difference) ** 0.5, np.finfo(float).tiny)
+
+    def choice(self, pair: Pair) -> GammaChoice:
+        """Assemble the answer."""
+        self.loss(pair)
+        samples, features = _gammas(pair, self.fixed)
+        trials = tuple(self.trials.values())
+        few = min(self.fold.X.shape) < MIN_SINGULAR_VALUES
+        rank = self.rank if self.rank is not None or few else self.scored_rank
+        n_iter = sum(trial.n_iter for trial in trials)
+        reason = f"lowest validation loss on held-out entries of {len(trials)} pairs, at rank {self.scored_rank}"
+        return GammaChoice(samples, features, rank, self.trials[pair].noise, trials, n_iter, reason)
+
+    def _solve(self, pair: Pair) -> Reached:
+        """Solution without the held-out entries."""
+        factor = MIN_TOL_FACTOR
+        if not np.isnan(self.noise):
+            factor = min(max(TOL_FACTOR_PER_NOISE * self.noise, MIN_TOL_FACTOR), MAX_TOL_FACTOR)
+        tol, max_iter = factor * self.problem.tol, self.problem.max_iter
+        return self.path.solve(_gammas(pair, self.fixed), tol=tol, max_iter=max_iter, start=self.start)
+
+    def _set_rank_and_noise(self, U: Array) -> None:
+        """Estimate both from the errors of the first pair's solution."""
+        fold = self.fold
+        errors = self._errors(U, min(MAX_RANK, *U.shape))
+        supported = _smallest_tied(errors)
+        self.noise = std_from_absolute(errors[:, supported - 1])
+        X = fold.X.copy()
+        X[fold.rows, fold.columns] = fold.values
+        factors = factorize(U, *self.nodes, supported)
+        truncated = factors.samples @ factors.features.T + factors.center
+        X = np.where(np.isnan(X), truncated, np.clip(X, truncated - CLIP * self.noise, truncated + CLIP * self.noise))
+        # Held-out entries may support noise that leaked through the graph; the threshold finds none in clean data.
+        found = supported if min(X.shape) < MIN_SINGULAR_VALUES else min(supported, choose_rank(*_spectrum(X)))
+        # A given rank that is too large is not scored: its last factors are noise whatever the gammas.
+        self.scored_rank = found if self.rank is None else min(found, self.rank)
+
+    def _errors(self, U: Array, rank: int) -> Array:
+        """Absolute errors (m, rank) on held-out entries of the solution truncated to rank 1, 2, ..., ``rank``."""
+        fold, factors = self.fold, factorize(U, *self.nodes, rank)
+        terms = factors.samples[fold.rows] * factors.features[fold.columns]
+        return np.abs(np.cumsum(terms, axis=1) + factors.center[fold.columns, None] - fold.values[:, None])
+
+    def _huber(self, errors: Array) -> Array:
+        """Weighted Huber loss of each held-out entry, scaled like a square."""
+        corner = HUBER_CORNER * self.noise
+        squares = np.where(errors < corner, errors**2, corner * (2 * errors - corner))
+        return squares * self.weights / self.weights.mean()
+
+
+def _smallest_tied(errors: Array) -> int:
+    """Smallest rank whose mean error (columns of (m, k)) is within a standard error of the best."""
+    best = int(np.argmin(errors.mean(axis=0)))
+    excess = errors[:, : best + 1] - errors[:, best, None]
+    return 1 + int(np.argmax(excess.mean(axis=0) <= excess.std(axis=0) / np.sqrt(len(errors))))
+
+
+def _spectrum(X: Array) -> tuple[Array, tuple[int, int]]:
+    """Singular values of the centered matrix and its shape; every other column or row of long sides is left out."""
+    every = -(-min(X.shape) // MAX_SPECTRUM)
+    part = X[:, ::every] if X.shape[1] <= X.shape[0] else X[::every]
+    return leading_svd(part - part.mean(axis=0), min(part.shape))[1], (part.shape[0], part.shape[1])

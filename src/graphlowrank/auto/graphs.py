@@ -1,0 +1,47 @@
+"""Choose the Laplacian, the reduction and the number of neighbors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..graphs.laplacian import LaplacianKind
+from ..options import Options, is_auto
+from ..reduction.kron import EXACT_UP_TO
+from .choice import AS_GIVEN, Choice
+from .downsampling import n_kept
+
+Task = Literal["recovery", "clustering"]
+
+LAPLACIANS: dict[Task, LaplacianKind] = {"recovery": "combinatorial", "clustering": "normalized"}
+LAPLACIAN_REASONS: dict[LaplacianKind, str] = {
+    "normalized": "gives dense and sparse regions equal weight; features are centered",
+    "combinatorial": "its null space are constants: features keep their levels",
+}
+MIN_NEIGHBORS, MAX_NEIGHBORS = 3, 10
+
+
+def choose_laplacian(options: Options, task: Task) -> LaplacianKind:
+    """Given Laplacian, or the one that suits the task."""
+    return LAPLACIANS[task] if is_auto(options.laplacian) else options.laplacian  # type: ignore[return-value]
+
+
+def choose_n_neighbors(options: Options, n_samples: int) -> Choice:
+    """Number of neighbors: 10, or half the mean cluster size if that is less, at least 3."""
+    if not is_auto(options.n_neighbors):
+        return Choice("n_neighbors", int(options.n_neighbors), AS_GIVEN)
+    n_clusters = 1 if is_auto(options.n_clusters) else int(options.n_clusters)
+    value = max(MIN_NEIGHBORS, min(MAX_NEIGHBORS, n_samples // (2 * n_clusters)))
+    return Choice("n_neighbors", value, "half the mean cluster size" if value < MAX_NEIGHBORS else "default")
+
+
+def graph_choices(options: Options, shape: tuple[int, int], rank: int | None, task: Task) -> list[Choice]:
+    """Report Laplacian and reduction."""
+    kind = choose_laplacian(options, task)
+    laplacian = Choice("laplacian", kind, LAPLACIAN_REASONS[kind] if is_auto(options.laplacian) else AS_GIVEN)
+    if n_kept(options, shape, rank) == shape:
+        return [laplacian, Choice("reduction", "none", "everything is kept")]
+    if not is_auto(options.reduction):
+        return [laplacian, Choice("reduction", options.reduction, AS_GIVEN)]
+    if shape[0] <= EXACT_UP_TO:
+        return [laplacian, Choice("reduction", "exact", f"cheap up to {EXACT_UP_TO} nodes")]
+    return [laplacian, Choice("reduction", "random_walk", f"exact is dense and slow above {EXACT_UP_TO} nodes")]

@@ -1,0 +1,120 @@
+"""Decide whether to filter cellwise outliers before the graphs are built.
+
+Constants were chosen on digits, wine, breast cancer, USPS and ORL with planted outliers
+(benchmarks/studies/outliers.py); docs/choices.md has the table.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._backend import Array
+from ..graphs.search import nearest_neighbours
+from ..linalg.blocks import evenly_spaced
+from ..options import Options, is_auto
+from ..preprocessing.imputer import fit_imputer
+from ..preprocessing.outlier_filter import fit_outlier_filter
+from ..preprocessing.robust_statistics import median_and_interdecile_std, row_medians
+from ..preprocessing.scaling import Scaling
+from ..preprocessing.sparse import Data, dense_rows, is_sparse
+from .choice import AS_GIVEN, Choice
+
+N_SAMPLES, N_FEATURES = 600, 256  # looked at
+MIN_SAMPLES, MIN_FEATURES = 50, 4
+MAX_FEATURES = 4000  # regression on more is slow
+ENOUGH_ENTRIES, MAX_REPEATS = 50_000, 4  # entries to hold some out of, and repeats for smaller data
+HELD_OUT_SHARE = 0.1
+MAX_ERROR = 3.0  # in standard deviations: larger errors count as this
+MIN_STANDARD_ERRORS, MIN_GAIN = 3.0, 0.04  # by which held-out prediction must improve
+
+
+def choose_outlier_filter(X: Data, options: Options, scaling: Scaling | None = None) -> Choice:
+    """Decide whether cellwise outliers are filtered before distances are computed.
+
+    "auto" checks on some samples whether neighbors predict held-out entries better after filtering. A held-out entry is
+    predicted by the median of its sample's neighbors, so only the neighbors differ.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) dense or sparse
+        Data, NaN where missing.
+    options : Options
+        ``robust_graphs``, ``n_neighbors`` and the graphs decide.
+    scaling : Scaling or None
+        Applied to the samples that are looked at.
+
+    Returns
+    -------
+    Choice
+        ``value`` is True if outliers are to be filtered.
+    """
+    wanted = options.robust_graphs
+    if not wanted:
+        return _answer(AS_GIVEN, present=False)
+    if not options.builds_graphs():
+        return _answer("no graph is built from the data", present=False)
+    if is_sparse(X):
+        if not is_auto(wanted):
+            raise ValueError("robust_graphs=True needs dense data; outliers of sparse data are not filtered.")
+        return _answer("the data are sparse", present=False)
+    if not is_auto(wanted):
+        return _answer(AS_GIVEN, present=True)
+    part = X[evenly_spaced(len(X), N_SAMPLES)]
+    return check_outlier_filter(dense_rows(part if scaling is None else scaling.apply(part)), int(options.n_neighbors))
+
+
+def check_outlier_filter(X: Array, n_neighbors: int) -> Choice:
+    """Compare held-out prediction with and without the filter on (n_samples, n_features) data."""
+    if X.shape[1] > MAX_FEATURES:
+        return _answer(f"not checked for more than {MAX_FEATURES} features", present=False)
+    part = X[evenly_spaced(len(X), N_SAMPLES)]
+    # The interdecile range, not the MAD: in counts most entries are equal and the few others are the signal.
+    std = median_and_interdecile_std(part)[1]
+    varies = np.flatnonzero(std > 0)
+    varies = varies[evenly_spaced(len(varies), N_FEATURES)]
+    part, std = part[:, varies], std[varies]
+    if len(part) < MIN_SAMPLES or len(varies) < MIN_FEATURES:
+        return _answer("too few samples or features to check", present=False)
+    plain, gain = _validation_gain(part, n_neighbors, std)
+    if gain.size > 1 and gain.mean() > max(MIN_GAIN * plain.mean(), MIN_STANDARD_ERRORS * gain.std() / gain.size**0.5):
+        better = f"outlier filtering improved held-out prediction by {gain.mean() / plain.mean():.0%}"
+        return _answer(better, present=True)
+    return _answer("outlier filtering did not improve held-out prediction", present=False)
+
+
+def _answer(reason: str, *, present: bool) -> Choice:
+    return Choice("robust_graphs", present, reason)
+
+
+def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Array]:
+    """Validation loss of each sample without the filter, and its decrease with it; small data are repeated."""
+    rng = np.random.RandomState(0)
+    losses = []
+    for _ in range(np.clip(ENOUGH_ENTRIES // X.size, 1, MAX_REPEATS)):
+        held_out = (rng.random_sample(X.shape) < HELD_OUT_SHARE) & ~np.isnan(X)
+        held_out[(held_out | np.isnan(X)).all(axis=1)] = False  # a sample needs an entry to find its neighbors by
+        seen = np.where(held_out, np.nan, X)
+        losses.append(
+            [
+                _validation_loss(X, held_out, fit(seen, rng).apply(seen), n_neighbors, std)
+                for fit in (fit_imputer, fit_outlier_filter)
+            ]
+        )
+    scored = ~np.isnan(losses).any(axis=1)  # (repeats, samples)
+    plain, filtered = (np.where(scored, loss, 0).sum(axis=0) for loss in np.moveaxis(np.array(losses), 1, 0))
+    times = scored.sum(axis=0)
+    plain, filtered = plain[times > 0] / times[times > 0], filtered[times > 0] / times[times > 0]
+    return plain, plain - filtered
+
+
+def _validation_loss(X: Array, held_out: Array, points: Array, n_neighbors: int, std: Array) -> Array:
+    """Mean capped error (n,) of each sample's held-out entries in standard deviations; NaN without any."""
+    near = nearest_neighbours(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
+    rows, columns = np.nonzero(held_out)
+    seen = np.where(held_out, np.nan, X)
+    predicted = row_medians(seen[near[rows], columns[:, None]])
+    losses = np.minimum(np.abs(X[rows, columns] - predicted) / std[columns], MAX_ERROR)
+    known = ~np.isnan(losses)  # at least one neighbor has the entry
+    counts = np.bincount(rows[known], minlength=len(X))
+    totals = np.bincount(rows[known], weights=losses[known], minlength=len(X))
+    return np.divide(totals, counts, out=np.full(len(X), np.nan), where=counts > 0)

@@ -1,0 +1,44 @@
+"""What a decoder is, and what it needs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .._typing import AxisName
+from .factors import Decoded
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder and its requirements.
+
+    Attributes
+    ----------
+    name : str
+        Value of the option ``decoder``.
+    decode : callable
+        ``decode(X_small, samples, features, *, n_components, data, **options) -> Decoded``; ``data`` is passed only if
+        one axis is fitted.
+    fits : tuple of {"sample", "feature"}
+        Axes that are fitted to the full data. The others are interpolated over their graph.
+    needs_complete : bool
+        Whether missing values are not allowed.
+    """
+
+    name: str
+    decode: Callable[..., Decoded]
+    fits: tuple[AxisName, ...] = ()
+    needs_complete: bool = False
+
+    def interpolates(self, axis: AxisName) -> bool:
+        """Whether nodes left out of an axis are interpolated over its graph."""
+        return axis not in self.fits
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of further parameters: the keys of ``decoder_options``."""
+        parameters = inspect.signature(self.decode).parameters.values()
+        reserved = ("n_components", "data")
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in reserved)

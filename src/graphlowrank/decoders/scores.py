@@ -1,0 +1,60 @@
+"""Scores of samples on known components, and samples from scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._threads import single_threaded_libraries
+from .._typing import Array
+from ..linalg.blocks import row_blocks
+from ..models.regression import robust_scores
+from ..preprocessing.sparse import Data, dense_rows
+
+BLOCK_ENTRIES = 4_000_000  # of sparse samples that are made dense at a time
+
+
+def component_scores(
+    X: Data, components: Array, offset: Array, feature_scale: Array | None, *, loss: str, huber_delta: float
+) -> Array:
+    """``argmin_S loss((X - offset) / feature_scale - S components)`` for each sample, (n_samples, n_components).
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) dense or sparse
+        Samples; NaN is ignored.
+    components : ndarray of shape (n_components, n_features)
+        Orthonormal rows.
+    offset : ndarray of shape (n_features,)
+        Center of the features.
+    feature_scale : ndarray of shape (n_features,) or None
+        Units of the features; None for 1.
+    loss, huber_delta
+        Loss, in the units of the scaled data.
+    """
+    scores = []
+    with single_threaded_libraries():  # the same rounding whatever the number of threads
+        for block in row_blocks(len(X), X.shape[1], entries=BLOCK_ENTRIES):
+            centered = dense_rows(X[block])
+            centered = centered - offset.astype(centered.dtype)
+            if feature_scale is not None:
+                centered /= feature_scale.astype(centered.dtype)
+            scores.append(
+                robust_scores(centered, components.astype(centered.dtype), loss=loss, huber_delta=huber_delta)
+            )
+    return np.concatenate(scores)
+
+
+def component_samples(scores: Array, components: Array, offset: Array, feature_scale: Array | None) -> Array:
+    """``scores components feature_scale + offset``: the inverse of :func:`component_scores`."""
+    samples = scores @ components.astype(scores.dtype)
+    if feature_scale is not None:
+        samples *= feature_scale.astype(scores.dtype)
+    return samples + offset.astype(scores.dtype)
+
+
+def least_squares_scores(X: Array, components: Array, offset: Array) -> Array:
+    """``(X - offset) pinv(components)``: scores on components that need not be orthonormal."""
+    # Singular values at the level of rounding are not divided by.
+    rounding = max(components.shape) * float(np.finfo(components.dtype).eps)
+    inverse = np.linalg.pinv(components.astype(np.float64), rcond=rounding).astype(X.dtype)
+    return (X - offset.astype(X.dtype)) @ inverse

@@ -1,0 +1,107 @@
+"""What flows between the stages of the pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._progress import Progress
+from ._typing import Array
+from .auto import Choice
+from .decoders import Decoded
+from .graphs import Graph
+from .graphs.laplacian import LaplacianKind
+from .models import CompressedProblem
+from .options import Options
+from .preprocessing import Block, Data, LowRankImputer, OutlierFilter, Scaling
+from .sampling import SampledNodes
+from .solvers.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What every stage of a run shares."""
+
+    options: Options
+    rng: np.random.RandomState
+    progress: Progress
+
+
+@dataclass(frozen=True, eq=False)
+class LossWeights:
+    """Weights of samples (n_samples,) and features (n_features,) in the loss; None for ones."""
+
+    samples: Array | None = None
+    features: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """What distances are computed from: the data after ``model``, if it is not None."""
+
+    X: Data
+    model: LowRankImputer | OutlierFilter | None
+
+
+@dataclass(frozen=True, eq=False)
+class AxisGraph:
+    """Graph between samples or features (None if not needed), and what it was built from."""
+
+    graph: Graph | None
+    points: Data
+    n_neighbors: int
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """The compressed problem, its block, and the sampled nodes and reduced graphs of both axes."""
+
+    problem: CompressedProblem
+    block: Block
+    samples: SampledNodes
+    features: SampledNodes
+    graphs: tuple[Graph | None, Graph | None]
+    laplacian: LaplacianKind
+
+
+@dataclass(frozen=True, eq=False)
+class Recovery:
+    """Answer of :func:`recover`: one decoded matrix per draw; the first is the answer."""
+
+    compressed: Compressed
+    solution: Solution
+    draws: list[Decoded]
+    gammas: tuple[float, float]
+    choices: list[Choice]
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters from one draw; ``conductance`` is NaN if the graph was not used."""
+
+    soft_labels: Array
+    conductance: float
+    gammas: tuple[float, float]
+    scores: str
+    method: str
+    rank: int
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """Answer of :func:`cluster`: the best draw, the consensus of all, and what labels of new samples need."""
+
+    compressed: Compressed
+    best: Clusters
+    soft_labels: Array
+    conductance: float
+    n_clusters: int
+    n_iter: int
+    converged: bool
+    scaling: Scaling
+    points: Points
+    n_neighbors: int
+    choices: list[Choice]
