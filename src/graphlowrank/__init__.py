@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         RobustPCA,
         RobustPCAOnGraphs,
     )
-    from .estimators.model_files import load
+    from .estimators.loading import load
     from .estimators.planning import plan
     from .guarantees import diagnose
 
@@ -36,7 +36,7 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
-    "load": ".estimators.model_files",
+    "load": ".estimators.loading",
     "plan": ".estimators.planning",
 }
 _MODULES = {

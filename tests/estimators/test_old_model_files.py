@@ -19,7 +19,7 @@ CLASSES = {
     "gnmf": "GraphNMF",
 }  # fmt: skip
 PARAMETERS = {
-    "clustering": {"n_clusters": 4, "gamma_samples": 2.5}, "cpca": {"n_components": 2, "decoder_options": {"filter": 2}},
+    "clustering": {"n_clusters": 4, "gamma_samples": 2.5}, "cpca": {"decoder_options": {"filter": 2}},
     "frpcag": {"gamma_samples": 3.0}, "rpca": {"weight": 0.5}, "rpcag": {"gamma": 0.5}, "glpca": {"beta": 0.25},
     "mmf": {"gamma": 4.0}, "gnmf": {"gamma": 4.0},
 }  # fmt: skip

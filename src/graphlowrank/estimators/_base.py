@@ -29,6 +29,7 @@ from ..preprocessing.sparse import Data, ShiftedSparse, as_shifted_sparse, dense
 from ..sampling import check_indices
 from ..small_problem import SmallProblem, Weights
 from .fit_report import FitReport, health
+from .persistence import save
 
 Result = TypeVar("Result")
 
@@ -117,9 +118,7 @@ class GraphEstimator(BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
-        from .model_files import save_model
-
-        save_model(self, path)
+        save(self, path)
 
     @property
     def report_(self) -> FitReport:
