@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         RobustPCAOnGraphs,
     )
     from .estimators.loading import load
-    from .estimators.planning import plan
+    from .estimators.plan import plan
     from .guarantees import diagnose
 
 _HOME = {
@@ -37,7 +37,7 @@ _HOME = {
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
     "load": ".estimators.loading",
-    "plan": ".estimators.planning",
+    "plan": ".estimators.plan",
 }
 _MODULES = {
     "anndata": ".anndata",
