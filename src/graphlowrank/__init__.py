@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         RobustPCA,
         RobustPCAOnGraphs,
     )
-    from .estimators.model_files import load
-    from .estimators.planning import plan
+    from .estimators.loading import load
+    from .estimators.plan import plan
     from .guarantees import diagnose
 
 _HOME = {
@@ -36,8 +36,8 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
-    "load": ".estimators.model_files",
-    "plan": ".estimators.planning",
+    "load": ".estimators.loading",
+    "plan": ".estimators.plan",
 }
 _MODULES = {
     "anndata": ".anndata",

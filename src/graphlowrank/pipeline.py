@@ -93,7 +93,7 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
     return Recovery(compressed, solution, draws, gammas, choices)
 
 
-def solve_whole(X: Data, weights: LossWeights, run: Run) -> Recovery:
+def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = True) -> Recovery:
     """Solve FRPCAG on all samples and features, with fixed gammas; nothing is decoded."""
     options = run.options
     laplacian = choose_laplacian(options, "recovery")
@@ -102,7 +102,7 @@ def solve_whole(X: Data, weights: LossWeights, run: Run) -> Recovery:
     axes = build_graphs(comparable(X, outliers, run).X, run)
     compressed = compress(X, axes, laplacian, weights, options.n_components, run)
     gammas = fixed_gammas(options, laplacian)
-    solution = solve(compressed, gammas, run, short_steps=True)
+    solution = solve(compressed, gammas, run, short_steps=short_steps)
     choices = [
         downsampling_choice(options, X.shape, options.n_components),
         *graph_choices(options, X.shape, options.n_components, "recovery"),

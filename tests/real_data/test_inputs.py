@@ -8,14 +8,14 @@ from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import load_usps, load_worm_neurons
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.preprocessing.counts import gathered, log_recipe
+from graphlowrank.preprocessing.counts import log_transform, select_columns
 
 pytestmark = pytest.mark.real_data
 
 
 def test_worm_neurons_stay_sparse():
     counts, types = load_worm_neurons()
-    X = gathered(counts, log_recipe(counts, normalize=True), None, keep_sparse=True)[:2500].astype(np.float32)
+    X = select_columns(counts, log_transform(counts, normalize=True), None, keep_sparse=True)[:2500].astype(np.float32)
     graph, dense = knn_graph(X, 10), knn_graph(X.toarray(), 10, neighbors="exact")
     assert (graph.weights.minimum(dense.weights) > 0).nnz > 0.999 * dense.weights.nnz
     model = CompressiveClustering(10, random_state=0).fit(X)

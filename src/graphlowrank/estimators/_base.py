@@ -27,6 +27,7 @@ from ..preprocessing.missing import check_observed
 from ..records import Compressed, LossWeights, Run
 from ..sampling import check_indices
 from .fit_report import FitReport, graph_summary
+from .persistence import save
 
 Result = TypeVar("Result")
 
@@ -114,9 +115,7 @@ class GraphEstimator(BaseEstimator):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
-        from .model_files import save_model
-
-        save_model(self, path)
+        save(self, path)
 
     @property
     def report_(self) -> FitReport:

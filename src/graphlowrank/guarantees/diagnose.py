@@ -12,12 +12,11 @@ from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
 from .._threads import limit_threads
-from ..decoders import Side
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..metrics.recovery import energy_share
 from ..options import AUTO_RANK, Settings
-from ..sampling import isometry, joint_isometry, required_samples
+from ..sampling import SampledNodes, isometry, joint_isometry, required_samples
 from ..sampling.choose import UNIFORM_SHARE
 from ..sampling.isometry import Isometry
 from ..two_graphs import feature_side, sample_side
@@ -193,7 +192,7 @@ def diagnose(
 
 def _sides(
     model_or_data: Any, data: Any, k: int, random_state: Any, options: dict[str, Any]
-) -> tuple[Side, Side, Array | None]:
+) -> tuple[SampledNodes, SampledNodes, Array | None]:
     """Graphs and draws of both sides, and the data where they are known."""
     if hasattr(model_or_data, "sample_indices_"):
         if options:
@@ -213,10 +212,10 @@ def _sides(
     return samples, features, X
 
 
-def _sides_of_model(model: Any, data: Any) -> tuple[Side, Side, Array | None]:
+def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, Array | None]:
     """Graphs and draws that a fitted model used, and the data, checked against it."""
-    samples = Side(model.sample_graph_, model.sample_indices_, model.sample_weights_)
-    features = Side(model.feature_graph_, model.feature_indices_, model.feature_weights_)
+    samples = SampledNodes(model.sample_graph_, model.sample_indices_, model.sample_weights_)
+    features = SampledNodes(model.feature_graph_, model.feature_indices_, model.feature_weights_)
     if data is None:
         return samples, features, None
     data = check_array(data, dtype=[np.float64, np.float32])
@@ -232,7 +231,7 @@ def _rank(model: Any) -> int:
     return int(getattr(model, "n_components_", None) or getattr(model, "n_clusters", None) or AUTO_RANK)
 
 
-def _diagnose_side(name: str, side: Side, k: int, points: Array | None) -> SideDiagnosis | None:
+def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) -> SideDiagnosis | None:
     """Look at one side; ``points`` (n_nodes, anything) are the data along it."""
     graph = side.graph
     if graph is None:
@@ -262,11 +261,11 @@ def _diagnose_side(name: str, side: Side, k: int, points: Array | None) -> SideD
     )
 
 
-def _max_weight(side: Side) -> float:
+def _max_weight(side: SampledNodes) -> float:
     return 1.0 if side.weights is None else float(side.weights.max())
 
 
-def _side_bound(found: SideDiagnosis | None, side: Side) -> Bound:
+def _side_bound(found: SideDiagnosis | None, side: SampledNodes) -> Bound:
     """Bound of Theorem 5 for a signal of unit norm; zero where nothing is decoded."""
     if found is None or found.complete:
         return subspace_bound(0.0, 1.0, gap=0.0)

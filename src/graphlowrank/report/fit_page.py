@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..estimators.fit_report import FitReport, GraphHealth
+from ..estimators.fit_report import FitReport, GraphSummary
 from . import fit_drawing as drawing
 
 MANY_HUBS = 10.0  # times the usual weight, from which a node is a hub
@@ -165,7 +165,7 @@ def _solved(fit: FitReport) -> str:
     return f"{fit.n_iter} iterations, {done}."
 
 
-def _verdict(graph: GraphHealth) -> str:
+def _verdict(graph: GraphSummary) -> str:
     """Say what is wrong with a graph, if anything is."""
     wrong = []
     if graph.n_components > 1:
@@ -175,5 +175,5 @@ def _verdict(graph: GraphHealth) -> str:
     return "; it ".join(wrong) or "is in one piece and has no hubs"
 
 
-def _hub(graph: GraphHealth) -> str:
+def _hub(graph: GraphSummary) -> str:
     return f"× {graph.degree_ratio:.3g}" if isfinite(graph.degree_ratio) else drawing.NONE

@@ -9,13 +9,14 @@ import numpy as np
 
 from .._backend import Array
 from .._progress import Progress
-from ..decoders import Side
-from ..decoders.factors import Factors, factorise
+from ..decoders.factors import Factors, factorize
 from ..decoders.robust import fit_features, measure_errors
 from ..graphs import grid_graph
 from ..models.huber import huber_fit
-from ..options import Settings, SolverName
-from ..pipeline import compress
+from ..options import Options
+from ..pipeline import solve_whole
+from ..records import LossWeights, Run
+from ..sampling import SampledNodes
 
 LATTICE = 5000  # pixels, about, that a frame's light is told from
 AUTO_RANK = 4  # ranks 4 to 12 score alike on four scenes; fewer lose the light, more take longer
@@ -90,7 +91,7 @@ class Channel:
 
 
 def learn_background(
-    frames: Array, *, rank: int | None, solver: SolverName, pixel_graph: str, seed: int, progress: Progress
+    frames: Array, *, rank: int | None, solver: str, pixel_graph: str, seed: int, progress: Progress
 ) -> Background:
     """Learn the scene from some of its frames.
 
@@ -118,18 +119,19 @@ def learn_background(
     if k == 0 or np.all(np.ptp(Y, axis=0) == 0):
         return _still(frames, pixels)
     graph = grid_graph(lattice_shape) if pixel_graph == "grid" and min(lattice_shape) > 1 else "knn"
-    settings = Settings(
+    options = Options(
         downsampling=(1, 1), solver=solver, feature_graph=graph, decoder="robust",
-        n_neighbors=min(Settings.n_neighbors, len(frames) - 1),
+        n_neighbors=min(int(Options.n_neighbors), len(frames) - 1),
     )  # fmt: skip
-    rng = np.random.RandomState(seed)
-    small = compress(Y, settings, laplacian="combinatorial", rank=k, rng=rng, progress=progress)
+    run = Run(options, np.random.RandomState(seed), progress)
+    found = solve_whole(Y, LossWeights(), run, short_steps=False)
+    block, solution = found.compressed.block, found.solution
     with progress.stage("pixels"):
-        factors = factorise(small.solution.X, small.problem.samples, small.problem.features, k)
-        units = Units(float(small.problem.block.shift[0]), small.problem.block.scale)
-        centred = small.solution.X - factors.centre
+        factors = factorize(solution.X, found.compressed.samples, found.compressed.features, k)
+        units = Units(float(block.shift[0]), block.scale)
+        centred = solution.X - factors.center
         values = units.scale * np.sqrt(np.maximum(np.linalg.eigvalsh(centred @ centred.T)[::-1], 0))
-        return _with_every_pixel(frames, Y, pixels, factors, units, values, small.solution)
+        return _with_every_pixel(frames, Y, pixels, factors, units, values, solution)
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,9 @@ class Units:
 def _with_every_pixel(
     frames: Array, Y: Array, pixels: Array, factors: Factors, units: Units, values: Array, solution: Any
 ) -> Background:
-    samples = Side(None, np.arange(len(frames)))
+    samples = SampledNodes.all_of(len(frames))
     lattice_data = Channel(Y[:, None, :], 0, units.shift, units.scale)
-    errors = measure_errors(factors, lattice_data, samples, Side(None, np.arange(len(pixels))))
+    errors = measure_errors(factors, lattice_data, samples, SampledNodes.all_of(len(pixels)))
     channels = 3 if frames.ndim == 4 else 1
     planes = np.empty((channels, factors.samples.shape[1] + 1, frames[0].size // channels), dtype=np.float32)
     for index, plane in enumerate(planes):

@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from importlib.metadata import version
 from numbers import Real
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from .._backend import Array
 from .._progress import Progress
-from ..options import SolverName
+from ..models import SOLVERS
 from .background import Background
 from .foreground import DARKEST, LEAST_CONTRAST, TIMES_NOISE, Pieces
 from .page import Gallery, VideoReport
@@ -33,8 +33,8 @@ def check_options(*, shadows: bool | float, **options: Any) -> Options:
     """Options of a run, or an error that says which of them is wrong."""
     darkest = (DARKEST if shadows else 1.0) if isinstance(shadows, (bool, np.bool_)) else shadows
     found = Options(darkest=darkest, **options)
-    if found.solver not in get_args(SolverName):
-        raise ValueError(f"solver must be one of {', '.join(map(repr, get_args(SolverName)))}; got {found.solver!r}.")
+    if found.solver not in tuple(SOLVERS):
+        raise ValueError(f"solver must be one of {', '.join(map(repr, tuple(SOLVERS)))}; got {found.solver!r}.")
     if found.pixel_graph not in PIXEL_GRAPHS:
         raise ValueError(f"pixel_graph must be 'grid' or 'knn'; got {found.pixel_graph!r}.")
     for name, least in (("rank", 0), ("n_sampled", 2), ("smallest", 0), ("seed", 0)):

@@ -10,7 +10,6 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
-from ..options import SolverName
 from .foreground import Pieces
 from .page import VideoReport
 from .reading import open_frames
@@ -46,7 +45,7 @@ def separate(
     frames: Any,
     *,
     rank: int | None = None,
-    solver: SolverName = "rpca",
+    solver: str = "rpca",
     pixel_graph: str = "grid",
     n_sampled: int = 100,
     shadows: bool | float = True,

@@ -13,7 +13,6 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import single_threaded_libraries
 from ..decoders.robust import BLOCK_ENTRIES
-from ..options import SolverName
 from . import foreground
 from .background import AUTO_RANK, Background, learn_background
 from .foreground import DARKEST, Detector, Pieces, foreground_evidence, separate_frames, signed, tune_detector
@@ -33,7 +32,7 @@ class Options:
     """How to separate; see :func:`graphlowrank.video.separate` for the meaning."""
 
     rank: int | None = None
-    solver: SolverName = "rpca"
+    solver: str = "rpca"
     pixel_graph: str = "grid"
     n_sampled: int = 100
     darkest: float = DARKEST

@@ -9,15 +9,15 @@ from graphlowrank import counts
 from graphlowrank.preprocessing.counts import (
     are_counts,
     blocks,
-    gathered,
     log_counts,
-    log_recipe,
-    made,
+    log_transform,
     moments,
     most_variable,
     n_missing,
+    select_columns,
     size_factors,
     stays_sparse,
+    transformed_blocks,
 )
 
 
@@ -44,7 +44,7 @@ WAYS = {"dense": np.asarray, "sparse": sp.csr_array, "matrix": sp.csr_matrix, "s
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
-    monkeypatch.setattr(counts, "BLOCK_BYTES", 8 * 20 * 7)  # rows come in blocks of seven
+    monkeypatch.setattr(counts, "BLOCK_ENTRIES", 20 * 7)  # rows come in blocks of seven
 
 
 @pytest.fixture(params=WAYS)
@@ -71,7 +71,7 @@ def whole(X):
 def test_moments_are_those_of_the_whole(given, gaps):
     X = made_up(gaps=gaps) + 1000 * np.arange(20)  # far from 0: sums of squares alone would lose the variance
     X[20:, 3] = X[:, 3].min() if not gaps else np.nan
-    mean, variance = moments(made(given(X), None))
+    mean, variance = moments(transformed_blocks(given(X), None))
     assert_allclose(mean, np.nanmean(X, axis=0))
     assert_allclose(variance, np.nanvar(X, axis=0), rtol=1e-6)
 
@@ -79,14 +79,14 @@ def test_moments_are_those_of_the_whole(given, gaps):
 def test_columns_without_a_value_have_no_variance(given):
     X = made_up()
     X[:, 4] = np.nan
-    mean, variance = moments(made(given(X), None))
+    mean, variance = moments(transformed_blocks(given(X), None))
     assert mean[4] == variance[4] == 0
-    assert 4 not in most_variable(made(given(X), None), 19)
+    assert 4 not in most_variable(transformed_blocks(given(X), None), 19)
 
 
 def test_the_most_variable_are_those_of_the_whole(given):
     X = made_up()
-    assert_array_equal(most_variable(made(given(X), None), 6), np.sort(np.argsort(-X.var(axis=0))[:6]))
+    assert_array_equal(most_variable(transformed_blocks(given(X), None), 6), np.sort(np.argsort(-X.var(axis=0))[:6]))
     assert_array_equal(most_variable([np.array([[0, 0, 1], [2, 2, 0]])], 1), [0])  # of equals the first
 
 
@@ -96,10 +96,9 @@ def test_logarithms_of_one_depth(given, gaps):
     totals = np.nansum(X, axis=1)
     factors = np.where(totals > 0, totals / np.median(totals[totals > 0]), 1)
     assert_allclose(size_factors(given(X)), factors)
-    found = np.vstack([whole(block) for block in made(given(X), log_recipe(given(X), normalize=True))])
-    assert_allclose(found, np.log1p(X / factors[:, None]))
-    plain = np.vstack([whole(block) for block in made(given(X), log_recipe(given(X), normalize=False))])
-    assert_allclose(plain, np.log1p(X))
+    for normalize, wanted in ((True, np.log1p(X / factors[:, None])), (False, np.log1p(X))):
+        transform = log_transform(given(X), normalize=normalize)
+        assert_allclose(np.vstack([whole(block) for block in transformed_blocks(given(X), transform)]), wanted)
 
 
 def test_samples_without_a_count_do_no_harm():
@@ -142,7 +141,7 @@ def test_whole_numbers_are_counts_unless_negative(given, dtype):
 def test_chosen_columns_dense_or_sparse(given, keep, columns, dtype):
     X = made_up(dtype)
     values = given(X)
-    found = gathered(values, log_recipe(values, normalize=False), columns, keep_sparse=keep)
+    found = select_columns(values, log_transform(values, normalize=False), columns, keep_sparse=keep)
     assert isinstance(found, sp.csr_array) == (keep and sp.issparse(values))
     assert found.dtype == (np.float32 if dtype in (np.float32, np.uint8) else np.float64)
     assert_allclose(whole(found), np.log1p((X if columns is None else X[:, columns]).astype(float)), rtol=1e-6)
@@ -150,12 +149,12 @@ def test_chosen_columns_dense_or_sparse(given, keep, columns, dtype):
 
 def test_where_nothing_is_to_be_done_nothing_is_copied():
     X = made_up()
-    assert gathered(X, None, None) is X
+    assert select_columns(X, None, None) is X
     S = sp.csr_matrix(X)
-    kept = gathered(S, None, None, keep_sparse=True)
+    kept = select_columns(S, None, None, keep_sparse=True)
     assert isinstance(kept, sp.csr_array)
     assert np.shares_memory(kept.data, S.data)
-    assert_array_equal(gathered(S, None, None, keep_sparse=False), X)
+    assert_array_equal(select_columns(S, None, None, keep_sparse=False), X)
 
 
 def test_what_is_handed_on_sparse():
@@ -173,8 +172,8 @@ def test_what_is_given_stays_as_it_is():
         array.flags.writeable = False
     for values in (X, S):
         are_counts(values)
-        recipe = log_recipe(values, normalize=True)
-        gathered(values, recipe, most_variable(made(values, recipe), 5), keep_sparse=True)
+        transform = log_transform(values, normalize=True)
+        select_columns(values, transform, most_variable(transformed_blocks(values, transform), 5), keep_sparse=True)
         assert log_counts(values, np.full(60, 2.0)).dtype == np.float32
     assert_array_equal(S.toarray(), X)
 
@@ -184,8 +183,8 @@ def test_entries_stored_twice_are_one_value():
     before = [part.copy() for part in (twice.data, twice.indices, twice.indptr)]
     X = np.zeros((2, 20))
     X[0, 3], X[1, 0] = 3, 5
-    assert_allclose(gathered(twice, log_recipe(twice, normalize=False), None, keep_sparse=False), np.log1p(X))
-    assert_allclose(moments(made(twice, None))[1], X.var(axis=0))
-    assert_allclose(moments(made(Itself(twice), None))[1], X.var(axis=0))
+    assert_allclose(select_columns(twice, log_transform(twice, normalize=False), None, keep_sparse=False), np.log1p(X))
+    assert_allclose(moments(transformed_blocks(twice, None))[1], X.var(axis=0))
+    assert_allclose(moments(transformed_blocks(Itself(twice), None))[1], X.var(axis=0))
     for part, old in zip((twice.data, twice.indices, twice.indptr), before, strict=True):
         assert_array_equal(part, old)

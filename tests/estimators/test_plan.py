@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.estimators import planning
-from graphlowrank.estimators.planning import Plan, Stage, plan
+from graphlowrank.estimators import plan as plan_module
+from graphlowrank.estimators.plan import Plan, Stage, plan
 
 LINEAR = {"scaling": 0.1, "sample graph": 1.0, "reduction": 0.2, "frpcag": 0.5, "partitions": 0.3, "decoding": 0.4}
 
@@ -36,13 +36,13 @@ def clockwork(monkeypatch):
             }
             return self
 
-    monkeypatch.setattr(planning, "CompressiveClustering", Clock)
-    monkeypatch.setattr(planning, "CompressivePCA", Clock)
-    monkeypatch.setattr(planning._Pilot, "searched", lambda self: 7.0)
+    monkeypatch.setattr(plan_module, "CompressiveClustering", Clock)
+    monkeypatch.setattr(plan_module, "CompressivePCA", Clock)
+    monkeypatch.setattr(plan_module._Pilot, "search_seconds", lambda self: 7.0)
     return fits
 
 
-def test_stages_are_carried_on_by_their_growth(clockwork):
+def test_stages_are_extrapolated_by_their_growth(clockwork):
     found = {stage.name: stage.seconds for stage in plan(100_000, 50).stages}
     assert found["number of clusters"] == pytest.approx(0.1)  # looks at a thousand samples
     assert found["scaling"] == pytest.approx(0.1 * 100)
@@ -54,7 +54,7 @@ def test_stages_are_carried_on_by_their_growth(clockwork):
     assert max(shape[0] for shape, _ in clockwork) <= 6000
 
 
-def test_filling_is_learnt_from_some_samples_and_applied_to_all(clockwork):
+def test_the_imputer_is_fitted_to_some_samples_and_applied_to_all(clockwork):
     rows = np.ones((6000, 50))
     rows[::2, 3] = rows[7] = np.nan
     rows[:, 9] = np.nan  # nothing is known of this feature, nor of a row, here
@@ -63,24 +63,24 @@ def test_filling_is_learnt_from_some_samples_and_applied_to_all(clockwork):
     assert "filling" not in {stage.name for stage in plan(108_000, 50).stages}
 
 
-def test_loading_is_told_apart(clockwork, monkeypatch):
+def test_loading_is_reported_separately(clockwork, monkeypatch):
     assert plan(2000, 50).loading_seconds == 0.0
-    assert "loads compiled code" not in repr(plan(2000, 50))
-    fit, times = planning._Pilot.fit, []
+    assert "load compiled code" not in repr(plan(2000, 50))
+    fit, times = plan_module._Pilot.fit, []
 
     def first_is_slow(self, *given):
         times.append(1)
         return {**fit(self, *given), "reduction": 3.0 if len(times) == 1 else 0.4}
 
-    monkeypatch.setattr(planning._Pilot, "fit", first_is_slow)
+    monkeypatch.setattr(plan_module._Pilot, "fit", first_is_slow)
     found = plan(2000, 50)
     assert found.loading_seconds == pytest.approx(2.6)
-    assert "takes 2.6 s more" in repr(found)
+    assert "takes 2.6 s longer" in repr(found)
     assert found.as_dict()["loading_seconds"] == found.loading_seconds
 
 
-def test_made_up_rows_are_counts_in_clusters():
-    pilot = planning._Pilot("cluster", 3, 1000, 400, (1000, 400), {}, 4, 0, None)
+def test_synthetic_rows_are_counts_in_clusters():
+    pilot = plan_module._Pilot("cluster", 3, 1000, 400, (1000, 400), {}, 4, 0, None)
     X = pilot.rows(300)
     assert X.shape == (300, 400)
     assert X.dtype == np.float32
@@ -96,22 +96,22 @@ def test_more_samples_take_longer_and_more_memory(clockwork):
     assert plans[2].kept == (100_000, 50)
 
 
-def test_advice_says_when_compression_does_not_pay(clockwork):
-    assert "will not pay" in plan(500, 30).advice[0]
+def test_advice_says_when_compression_is_not_worthwhile(clockwork):
+    assert "not worthwhile" in plan(500, 30).advice[0]
     assert "Without compression" in plan(100_000, 2000).advice[0]
 
 
 @pytest.mark.parametrize("task", ["cluster", "recover"])
-def test_small_data_are_simply_tried(task):
+def test_small_data_are_fitted_as_they_are(task):
     X = load_digits().data[:400]
     found = plan(*X.shape, task=task, n_clusters=5, data=X, itemsize=8)
     Estimator = CompressiveClustering if task == "cluster" else CompressivePCA
     assert [stage.name for stage in found.stages] == list(Estimator(5).fit(X).stage_seconds_)
     assert json.loads(json.dumps(found.as_dict()))["kept"] == [400, 64]
-    assert "in all" in repr(found)
+    assert "total" in repr(found)
 
 
-def test_what_cannot_be_is_cut_to_what_can(clockwork):
+def test_impossible_ranks_are_reduced(clockwork):
     assert plan(400, 5, task="recover", n_neighbors="auto").kept == (400, 5)
 
 
@@ -132,7 +132,7 @@ def test_bad_shapes_are_refused():
 
 
 def test_rows_of_few_data_are_repeated():
-    pilot = planning._Pilot("cluster", 3, 1000, 4, (1000, 4), {}, 4, 0, np.arange(40.0).reshape(10, 4))
+    pilot = plan_module._Pilot("cluster", 3, 1000, 4, (1000, 4), {}, 4, 0, np.arange(40.0).reshape(10, 4))
     rows = pilot.rows(100)
     assert rows.shape == (100, 4)
     assert rows.dtype == np.float32

@@ -21,8 +21,9 @@ from hypothesis.extra import numpy as hnp
 
 from graphlowrank import RobustPCA, estimators
 from graphlowrank.auto.choice import Choice
-from graphlowrank.estimators.model_files import load_model, save_model
-from graphlowrank.estimators.stored_values import NUMBERS, SPARSE
+from graphlowrank.estimators import loading, persistence
+from graphlowrank.estimators.loading import load
+from graphlowrank.estimators.persistence import NUMBERS, SPARSE, StoredRecord, save
 from graphlowrank.preprocessing.scaling import Scaling
 from helpers import random_graph
 
@@ -58,9 +59,9 @@ def assert_alike(a, b):
 def stored(model):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "any.name")
-        save_model(model, path)
+        save(model, path)
         assert list(Path(folder).iterdir()) == [path]
-        return load_model(str(path))
+        return load(str(path))
 
 
 @cache
@@ -138,11 +139,11 @@ def test_options_of_every_kind_and_names_of_features_are_kept():
 
 def test_arrays_are_written_once_and_numpy_reads_them(tmp_path):
     path, model = tmp_path / "a.model", fitted("CompressivePCA")
-    save_model(model, path)
-    again = load_model(path)
+    save(model, path)
+    again = load(path)
     assert np.shares_memory(again.components_, again.low_rank_.right)
     assert_alike(np.load(path)["sample_graph_.weights.data"], model.sample_graph_.weights.data)
-    save_model(model, tmp_path / "b.model")
+    save(model, tmp_path / "b.model")
     assert path.read_bytes() == (tmp_path / "b.model").read_bytes()
 
 
@@ -151,12 +152,12 @@ loop.append(loop)
 REFUSED = {
     "code, .*set_params": lambda: 2,
     "keys that are not strings": {1: 2},
-    "whole number": np.random.default_rng(0),
-    "whole number instead": np.random.RandomState(np.random.PCG64(0)),
+    "integer": np.random.default_rng(0),
+    "integer instead": np.random.RandomState(np.random.PCG64(0)),
     "tocsr": sp.coo_array(np.eye(2)),
     "dtype object": np.array([1, "a"], dtype=object),
     "MaskedArray": np.ma.masked_array([1.0], [True]),
-    "holds itself": loop,
+    "contains itself": loop,
     "type datetime64": np.datetime64(0, "s"),
     "type set": {1},
 }
@@ -174,9 +175,9 @@ def old(tmp_path):
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_cannot_be_stored_is_named_and_nothing_is_written(old, what):
     with pytest.raises(TypeError, match=rf"^decoder_options\.a(\.0)*\W.*{what}"):
-        save_model(estimators.CompressivePCA(decoder_options={"a": REFUSED[what]}), old)
-    with pytest.raises(TypeError, match=r"CompressivePCA, .*; got Mine"):
-        save_model(type("Mine", (RobustPCA,), {})(), old)
+        save(estimators.CompressivePCA(decoder_options={"a": REFUSED[what]}), old)
+    with pytest.raises(TypeError, match="only estimators of graphlowrank can be saved; got Mine"):
+        save(type("Mine", (RobustPCA,), {})(), old)
 
 
 def test_a_stopped_write_leaves_the_old_file(old, monkeypatch):
@@ -186,18 +187,18 @@ def test_a_stopped_write_leaves_the_old_file(old, monkeypatch):
 
     monkeypatch.setattr(np.lib.format, "write_array", stop)
     with pytest.raises(KeyboardInterrupt):
-        save_model(fitted("RobustPCA"), old)
+        save(fitted("RobustPCA"), old)
 
 
 @pytest.fixture
 def whole(tmp_path):
     path = tmp_path / "small.model"
-    save_model(RobustPCA().fit(X[:8, :3]), path)
+    save(RobustPCA().fit(X[:8, :3]), path)
     return path
 
 
 def test_a_damaged_file_is_refused_or_read_right(whole):
-    raw, model, refused, draw = whole.read_bytes(), load_model(whole), [], random.Random(0)
+    raw, model, refused, draw = whole.read_bytes(), load(whole), [], random.Random(0)
     cut = [raw[: len(raw) * part // 20] for part in range(20)]
     starts = (0, raw.index(b"PK\x01\x02"))  # half of the faults go into the directory, which no sum protects
     bits = [draw.randrange(8 * start, 8 * len(raw)) for start in starts for _ in range(150)]
@@ -205,7 +206,7 @@ def test_a_damaged_file_is_refused_or_read_right(whole):
     for damaged in (*cut, *flipped):
         whole.write_bytes(damaged)
         try:
-            again = load_model(whole)
+            again = load(whole)
         except ValueError as error:
             refused.append(str(error))
         else:
@@ -246,7 +247,7 @@ FORGED = {
     "cannot have an attribute 'transform'": attribute(1, "transform"),
     "cannot have an attribute '__class__'": attribute(1, "__class__"),
     "damaged: it holds NaN": attribute(float("nan")),
-    "impossible state": attribute({"RandomState": {"tuple": [{"array": "key"}, 700, 0, 0.0]}}),
+    "invalid state": attribute({"RandomState": {"tuple": [{"array": "key"}, 700, 0, 0.0]}}),
     "number of type object": attribute({"scalar": ["O", "00" * 8]}),
     "damaged: .*indices": attribute({"csr_array": {"shape": [1, 2], **SPREAD}}),
     "damaged: .*index pointer": attribute({"csr_array": {"shape": [10**12, 9], **SPREAD}}),
@@ -272,7 +273,7 @@ def rewrite(path, *changes):
 def test_a_forged_file_is_refused(whole, what):
     rewrite(whole, *(entry(npy(array), name) for name, array in PARTS.items()), FORGED[what])
     with pytest.raises(ValueError, match=rf"small\.model .*({what}).*\.$"):
-        load_model(whole)
+        load(whole)
 
 
 def test_other_files_are_refused(whole):
@@ -287,11 +288,27 @@ def test_other_files_are_refused(whole):
     for what, file in cases.items():
         whole.write_bytes(file.getvalue())
         with pytest.raises(ValueError, match=rf"small\.model .*{what}"):
-            load_model(whole)
+            load(whole)
     with pytest.raises(FileNotFoundError):
-        load_model(whole.parent / "none")
+        load(whole.parent / "none")
 
 
 def test_parameters_that_came_later_take_their_defaults(whole):
     rewrite(whole, put(parameters={"tol": 0.5}))
-    assert load_model(whole).get_params() == RobustPCA(tol=0.5).get_params()
+    assert load(whole).get_params() == RobustPCA(tol=0.5).get_params()
+
+
+def test_renamed_classes_fields_and_attributes_are_understood(whole, monkeypatch):
+    old = {"Verdict": {"called": "loss", "value": "l1", "weight": 3}}  # an older Choice
+    rewrite(whole, attribute({"tuple": [old]}, "_chosen"), attribute(1, "_unused"))
+    with pytest.raises(ValueError, match="unknown kind 'Verdict'"):
+        load(whole)
+    record = StoredRecord(Choice, renamed={"called": "name", "weight": None}, added={"reason": "as asked"})
+    monkeypatch.setitem(persistence.RECORDS, "Verdict", record)
+    monkeypatch.setattr(loading, "RENAMED_ATTRIBUTES", {"_chosen": "choices_", "_unused": None})
+    model = load(whole)
+    assert model.choices_ == (Choice("loss", "l1", "as asked"),)
+    assert not hasattr(model, "_unused")
+    save(model, whole)  # under the first name of the class
+    assert b'{"Choice": {"name": "loss"' in whole.read_bytes()
+    assert load(whole).choices_ == model.choices_

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from graphlowrank import LowRankMatrix
 from graphlowrank.preprocessing import principal
-from graphlowrank.preprocessing.principal import centred_svd, coordinates
+from graphlowrank.preprocessing.principal import centered_svd, principal_scores
 
 
 @pytest.fixture(params=["few samples", "few features", "neither"])
@@ -15,7 +15,7 @@ def way(request, monkeypatch):
     """Which side is short enough for an exact decomposition."""
     if request.param != "few samples":
         monkeypatch.setattr(principal, "GRAM_UP_TO", 20 if request.param == "few features" else 5)
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 12 * 7)  # blocks of seven rows
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 12 * 7)  # blocks of seven rows
 
 
 def made_up(n_features=12, seed=0):
@@ -26,13 +26,13 @@ def made_up(n_features=12, seed=0):
 
 
 def check(X, filled, k, rtol=1e-5):
-    left, values, right = centred_svd(X, k)
-    centred = filled - filled.mean(axis=0)
-    wanted = np.linalg.svd(centred, compute_uv=False)
+    left, values, right = centered_svd(X, k)
+    centered = filled - filled.mean(axis=0)
+    wanted = np.linalg.svd(centered, compute_uv=False)
     assert_allclose(values, wanted[:k], rtol=rtol)
     assert_allclose(left.T @ left, np.eye(k), atol=10 * rtol)
     assert_allclose(right.T @ right, np.eye(k), atol=10 * rtol)
-    assert_allclose(centred @ right, left * values, atol=rtol * wanted[0])
+    assert_allclose(centered @ right, left * values, atol=rtol * wanted[0])
 
 
 @pytest.mark.usefixtures("way")
@@ -55,7 +55,7 @@ def test_a_few_of_many_directions(kind):
 def test_single_precision():
     X = made_up().astype(np.float32)
     check(X, X.astype(float), 4, rtol=1e-3)
-    assert {part.dtype for part in centred_svd(X, 4)} == {np.dtype(np.float32)}
+    assert {part.dtype for part in centered_svd(X, 4)} == {np.dtype(np.float32)}
 
 
 @pytest.mark.usefixtures("way")
@@ -76,21 +76,21 @@ def test_matrices_of_ours():
 
 @pytest.mark.usefixtures("way")
 def test_signs_do_not_depend_on_the_way():
-    right = centred_svd(made_up(), 3)[2]
+    right = centered_svd(made_up(), 3)[2]
     assert np.all(right[np.abs(right).argmax(axis=0), range(3)] > 0)
 
 
 def test_the_data_stay_as_they_are():
     X = made_up()
     X.flags.writeable = False
-    centred_svd(X, 3)
+    centered_svd(X, 3)
 
 
 def test_half_as_many_again_as_clusters(blobs):
     X, _ = blobs
-    scores, values = coordinates(X, 3)
+    scores, values = principal_scores(X, 3)
     wanted = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
     assert_allclose(values, wanted, rtol=1e-6)
     assert_allclose(np.linalg.norm(scores, axis=0), wanted[:5], rtol=1e-6)
     for n_clusters, k in ((1, 2), (2, 3), (40, 10)):
-        assert coordinates(X, n_clusters)[0].shape == (120, k)
+        assert principal_scores(X, n_clusters)[0].shape == (120, k)

@@ -15,7 +15,7 @@ from graphlowrank import CompressiveClustering
 from graphlowrank import anndata as ours
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.preprocessing.principal import coordinates
+from graphlowrank.preprocessing.principal import principal_scores
 
 N_CELLS, N_GENES = 90, 40
 
@@ -62,7 +62,7 @@ def test_labels_are_those_of_the_logarithms(kind):
     assert clustering_error(wanted.labels_, labels_of(adata)) == 0
     assert clustering_error(kinds, labels_of(adata)) == 0
     assert_allclose(adata.obs["graphlowrank_confidence"], wanted.confidence_, atol=1e-3)
-    assert_allclose(adata.obsm["X_graphlowrank"], coordinates(wanted._fit_X, 3)[0], atol=1e-3)
+    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(wanted._fit_X, 3)[0], atol=1e-3)
     assert adata.uns["graphlowrank"]["prepared"] == ["every sample to the same total, then log(1 + x)"]
 
 
@@ -95,7 +95,7 @@ def test_the_most_variable_features_are_kept():
     ours.cluster(adata, 3, n_top_features=12, random_state=0)
     X = logarithms(adata.X)
     kept = np.sort(np.argsort(-X.var(axis=0), kind="stable")[:12])
-    assert_allclose(adata.obsm["X_graphlowrank"], coordinates(by_hand(X[:, kept])._fit_X, 3)[0], atol=1e-3)
+    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(by_hand(X[:, kept])._fit_X, 3)[0], atol=1e-3)
     assert adata.uns["graphlowrank"]["prepared"][1] == "12 of 40 features, those of the highest variance"
 
 
@@ -103,7 +103,7 @@ def test_layers_and_representations():
     X = logarithms(make_counts()[0])
     adata = cells(np.zeros((N_CELLS, N_GENES), dtype=np.float32))
     adata.layers["log"] = sp.csr_matrix(X)
-    adata.obsm["X_pca"] = coordinates(X, 3)[0]
+    adata.obsm["X_pca"] = principal_scores(X, 3)[0]
     adata.obsm["frame"] = pd.DataFrame(X, index=adata.obs_names)
     for given, wanted in (
         ({"layer": "log"}, X), ({"use_rep": "X_pca"}, adata.obsm["X_pca"]), ({"use_rep": "frame"}, X)
@@ -204,7 +204,7 @@ def test_files_and_objects_backed_by_them(tmp_path, kind):
         ours.cluster(backed, 3, random_state=0)
         assert backed.isbacked
         for each in (adata, backed):  # blocks of rows of what lies by columns would each be a pass through all of it
-            assert getattr(ours._values(each, None, None)[0], "format", "csr") == "csr"
+            assert getattr(ours._matrix(each, None, None)[0], "format", "csr") == "csr"
         assert clustering_error(by_hand(logarithms(counts)).labels_, labels_of(backed)) == 0
         with pytest.raises(ValueError, match="backed by a file and cannot be copied"):
             ours.cluster(backed, 3, copy=True)
@@ -226,7 +226,7 @@ def test_files_and_objects_backed_by_them(tmp_path, kind):
         ({"neighbors_key": "negative"}, r"obsp\['negative'\] has negative weights"),
         ({"neighbors_key": "far", "sample_graph": None}, "both name a graph"),
         ({"normalize_counts": "yes"}, "normalize_counts must be True, False or 'auto'"),
-        ({"normalize_counts": True}, "X has negative values, which are no counts"),
+        ({"normalize_counts": True}, "X has negative values, which are not counts"),
         ({"n_top_features": 0}, "n_top_features must be a positive whole number"),
         ({"key_added": ""}, "key_added must be a name"),
         ({"key_added": "a/b"}, "key_added must be a name"),
