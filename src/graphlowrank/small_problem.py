@@ -11,9 +11,8 @@ from .auto.gammas import GammaChoice, choose_gammas
 from .decoders import Side
 from .graphs import Graph
 from .graphs.laplacian import LaplacianKind
-from .models import LowRankPlusSparse, solve_frpcag, solve_rpca, solve_rpcag
+from .models import SOLVERS, CompressedProblem
 from .options import Settings
-from .preprocessing.missing import has_gaps
 from .preprocessing.standardize import Block
 from .reduction import reduce_graph
 from .sampling import draw
@@ -23,7 +22,6 @@ from .solvers.solution import Solution
 CHOSEN_ON, FEWEST_SAMPLES = 800, 400  # kept samples or features: more choose the same gammas (MNIST)
 ENTRIES = 200_000  # of the part they are chosen on, where sides allow
 LEAST_WEIGHT = 1e-6  # of the largest
-PURSUIT_TOL = 1e-2  # of ``tol``: FISTA looks at its change, the pursuits at what is missing of the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,38 +98,25 @@ class SmallProblem:
         short_steps
             As in :func:`~graphlowrank.models.solve_frpcag`.
         """
-        gamma_samples, gamma_features = gammas
         L_samples, L_features = (
             graph and graph.unit_laplacian(self.laplacian) for graph in (self.small_samples, self.small_features)
         )
-        if settings.solver == "frpcag":
-            return solve_frpcag(
-                self.block.X,
-                L_samples,
-                L_features,
-                gamma_samples=gamma_samples,
-                gamma_features=gamma_features,
-                loss=settings.loss,
-                huber_delta=settings.huber_delta,
-                sample_weights=self.weights.samples,
-                feature_weights=self.weights.features,
-                X0=self.block.start() if start is None else start,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-                # Deviations of one unit: the levels of features must not end the iterations.
-                size=self.block.X.size**0.5,
-                short_steps=short_steps,
-                callback=callback,
-            ).warn_unless_converged("FRPCAG", "raise max_iter or tol, or lower the gammas")
-        X, tol = self.block.X, PURSUIT_TOL * settings.tol
-        mask = ~np.isnan(X) if has_gaps(X) else None
-        if settings.solver == "rpca" or L_samples is None:  # one sample has no neighbours
-            return _low_rank(solve_rpca(X, mask=mask, tol=tol, max_iter=settings.max_iter, callback=callback), "RPCA")
-        found = solve_rpcag(
-            X, L_samples, gamma=gamma_samples, mask=mask, tol=settings.tol, max_iter=settings.max_iter,
-            callback=callback,
-        )  # fmt: skip
-        return _low_rank(found, "RPCAG")
+        problem = CompressedProblem(
+            self.block.X,
+            L_samples,
+            L_features,
+            gammas,
+            loss=settings.loss,
+            huber_delta=settings.huber_delta,
+            sample_weights=self.weights.samples,
+            feature_weights=self.weights.features,
+            X0=self.block.start() if start is None else start,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            size=self.block.X.size**0.5,  # the block is standardized: means of features must not end the iterations
+            short_steps=short_steps,
+        )
+        return SOLVERS[settings.solver].solve(problem, callback)
 
     def choose_gammas(self, settings: Settings, rank: int | None, rng: np.random.RandomState) -> GammaChoice:
         """Weights that predict entries hidden from the solver, on a part of the block if it is large."""
@@ -173,8 +158,3 @@ def _part(
 def _floored(weights: Array) -> Array:
     """Weights without zeros: the choice looks at factors, which are divided by their roots."""
     return np.maximum(weights, LEAST_WEIGHT * weights.max())
-
-
-def _low_rank(found: LowRankPlusSparse, name: str) -> Solution:
-    found.warn_unless_converged(name, "raise max_iter or tol")
-    return Solution(found.low_rank, found.n_iter, converged=found.converged, residual=found.residual)

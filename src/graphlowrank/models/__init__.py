@@ -1,16 +1,31 @@
-"""Optimisation problems, one file each; ``methods`` has the paper's twelve methods by name."""
+"""Optimization problems, one file each, and the registry of those that can solve the compressed problem."""
 
+from . import frpcag, rpca, rpcag
 from .frpcag import solve_frpcag
 from .glpca import Embedding, solve_glpca
 from .gnmf import NonNegativeFactors, solve_gnmf
 from .mmf import solve_mmf
 from .rpca import LowRankPlusSparse, solve_rpca
 from .rpcag import solve_rpcag
+from .small_solver import CompressedProblem, SmallSolver
+
+SOLVERS: dict[str, SmallSolver] = {solver.name: solver for solver in (frpcag.SOLVER, rpca.SOLVER, rpcag.SOLVER)}
+
+
+def register_solver(solver: SmallSolver) -> SmallSolver:
+    """Make ``solver`` available as the option ``solver=solver.name``."""
+    SOLVERS[solver.name] = solver
+    return solver
+
 
 __all__ = [
+    "SOLVERS",
+    "CompressedProblem",
     "Embedding",
     "LowRankPlusSparse",
     "NonNegativeFactors",
+    "SmallSolver",
+    "register_solver",
     "solve_frpcag",
     "solve_glpca",
     "solve_gnmf",

@@ -18,6 +18,7 @@ from ..solvers.fista import Callback, fista, proximal_step
 from ..solvers.solution import Solution
 from .compiled_step import compiled_step
 from .losses import LossName, make_loss
+from .small_solver import CompressedProblem, SmallSolver
 from .smoothness import TwoGraphSmoothness
 
 COMPILED_ABOVE = 2_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
@@ -229,3 +230,29 @@ def _without_gaps(X: Array, X0: Array | None) -> tuple[Array, Array | None, Arra
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
     xp = namespace(X)
     return xp.ones(n, dtype=X.dtype) if weights is None else xp.astype(weights, X.dtype)
+
+
+def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution:
+    return solve_frpcag(
+        problem.X,
+        problem.L_samples,
+        problem.L_features,
+        gamma_samples=problem.gammas[0],
+        gamma_features=problem.gammas[1],
+        loss=problem.loss,
+        huber_delta=problem.huber_delta,
+        sample_weights=problem.sample_weights,
+        feature_weights=problem.feature_weights,
+        X0=problem.X0,
+        tol=problem.tol,
+        max_iter=problem.max_iter,
+        size=problem.size,
+        short_steps=problem.short_steps,
+        callback=callback,
+    )
+
+
+SOLVER = SmallSolver(
+    "frpcag", _minimize, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
+    remedy="raise max_iter or tol, or lower the gammas",
+)  # fmt: skip

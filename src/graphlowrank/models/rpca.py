@@ -11,12 +11,14 @@ from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..solvers.fista import Callback
-from ..solvers.solution import Iterated
+from ..solvers.solution import Iterated, Solution
 from .checks import as_real, check_mask, largest_entry
+from .small_solver import CompressedProblem, SmallSolver
 
 GROWTH = 0.5  # of the penalty in an iteration
 LARGEST_PENALTY = 1e7  # of the first one
 EPS_FLOOR = 8  # residuals below 8 eps are rounding
+COMPRESSED_TOL = 1e-2  # of the problem's tol: FISTA compares the change of an iteration, RPCA the residual X - L - S
 BLOCK = 1 << 15  # entries worked on at a time, so that they stay in cache
 
 
@@ -47,6 +49,10 @@ class LowRankPlusSparse(Iterated):
     n_iter: int
     converged: bool
     residual: float
+
+    def solution(self) -> Solution:
+        """Return the low-rank part alone."""
+        return Solution(self.low_rank, self.n_iter, converged=self.converged, residual=self.residual)
 
 
 def solve_rpca(
@@ -218,3 +224,12 @@ def _advance_entries(
         np.multiply(clipped, carry, out=e)
         m += low_rank
         m += e
+
+
+def minimize_compressed(problem: CompressedProblem, callback: Callback | None) -> Solution:
+    """RPCA of the compressed matrix."""
+    options: dict[str, Any] = {"tol": COMPRESSED_TOL * problem.tol, "max_iter": problem.max_iter}
+    return solve_rpca(problem.X, mask=problem.observed(), callback=callback, **options).solution()
+
+
+SOLVER = SmallSolver("rpca", minimize_compressed, "RPCA")

@@ -11,8 +11,10 @@ from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..solvers.fista import Callback
+from ..solvers.solution import Solution
 from ..solvers.spd import solve_spd
-from .rpca import LowRankPlusSparse, check_pursuit, solve_rpca
+from .rpca import LowRankPlusSparse, check_pursuit, minimize_compressed, solve_rpca
+from .small_solver import CompressedProblem, SmallSolver
 
 RELAXATION = 1.6  # between 1 and 2; overshooting by 0.6 takes a third fewer steps
 BALANCED_EVERY, BALANCED_UNTIL = 10, 300  # iterations; a penalty that changed for ever might never converge
@@ -170,3 +172,20 @@ class _Directions:
         if self.mask is not None:
             sparse *= self.mask
         return self.low * unit, sparse, self.E * self.X.dtype.type(self.mu)
+
+
+def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution:
+    if problem.L_samples is None:  # a single sample has no graph
+        return minimize_compressed(problem, callback)
+    return solve_rpcag(
+        problem.X,
+        problem.L_samples,
+        gamma=problem.gammas[0],
+        mask=problem.observed(),
+        tol=problem.tol,
+        max_iter=problem.max_iter,
+        callback=callback,
+    ).solution()
+
+
+SOLVER = SmallSolver("rpcag", _minimize, "RPCAG", uses_sample_graph=True)

@@ -1,0 +1,96 @@
+"""The problem on the compressed matrix, and what makes a model a solver of it.
+
+A model that can recover the compressed matrix defines ``SOLVER = SmallSolver(...)`` in its own module and is listed in
+``SOLVERS`` of :mod:`graphlowrank.models`; others are added by :func:`graphlowrank.models.register_solver`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array
+from ..solvers.fista import Callback
+from ..solvers.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class CompressedProblem:
+    """Data, Laplacians and options of a recovery problem on the compressed matrix.
+
+    Attributes
+    ----------
+    X
+        (m_samples, m_features) sampled entries, standardized; NaN where missing.
+    L_samples, L_features
+        Laplacians of the reduced graphs; None for no graph.
+    gammas
+        Weights of the sample-graph and the feature-graph term.
+    loss, huber_delta
+        Name of the loss, see :mod:`graphlowrank.models.losses`, and its scale.
+    sample_weights, feature_weights
+        (m_samples,) and (m_features,) weights in the loss; None for ones.
+    X0
+        Initial guess; None for the data.
+    tol, max_iter
+        Stopping rule. ``tol`` is relative to ``size``.
+    size
+        Norm that counts as 1 in the stopping rule; None for that of the iterate.
+    short_steps
+        Whether to tighten ``tol`` where large gammas make steps short, see :func:`~graphlowrank.models.solve_frpcag`.
+    """
+
+    X: Array
+    L_samples: sp.csr_array | None = None
+    L_features: sp.csr_array | None = None
+    gammas: tuple[float, float] = (0.0, 0.0)
+    loss: str = "l1"
+    huber_delta: float = 1.0
+    sample_weights: Array | None = None
+    feature_weights: Array | None = None
+    X0: Array | None = None
+    tol: float = 1e-3
+    max_iter: int = 1000
+    size: float | None = None
+    short_steps: bool = False
+
+    def observed(self) -> Array | None:
+        """Mask (m_samples, m_features) of the observed entries; None if none is missing."""
+        missing = np.isnan(self.X)
+        return ~missing if missing.any() else None
+
+
+@dataclass(frozen=True)
+class SmallSolver:
+    """A solver of the compressed problem.
+
+    Attributes
+    ----------
+    name
+        Value of the option ``solver``.
+    minimize
+        Function of a :class:`CompressedProblem` and a callback, which is called with (iteration, residual).
+    title
+        Name of the model in messages.
+    uses_sample_graph, uses_feature_graph
+        Whether the model has a term for the graph.
+    takes_weights
+        Whether the loss takes sample and feature weights.
+    remedy
+        What to do if it does not converge.
+    """
+
+    name: str
+    minimize: Callable[[CompressedProblem, Callback | None], Solution]
+    title: str
+    uses_sample_graph: bool = False
+    uses_feature_graph: bool = False
+    takes_weights: bool = False
+    remedy: str = "raise max_iter or tol"
+
+    def solve(self, problem: CompressedProblem, callback: Callback | None = None) -> Solution:
+        """Low-rank part of ``problem.X``; a ConvergenceWarning if the iterations run out."""
+        return self.minimize(problem, callback).warn_unless_converged(self.title, self.remedy)
