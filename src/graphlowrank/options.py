@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +17,8 @@ from .auto.choice import Choice
 from .decoders import DECODERS
 from .graphs.laplacian import LaplacianKind
 from .graphs.search import Engine
-from .models.losses import LossName
+from .models import SOLVERS
+from .models.losses import LOSSES
 from .reduction import Reduction
 from .reduction.kron import EXACT_UP_TO
 from .sampling import required_samples
@@ -24,13 +26,13 @@ from .sampling import required_samples
 SideName = Literal["sample", "feature"]
 SolverName = Literal["frpcag", "rpca", "rpcag"]
 
-CHOICES = {
-    "loss": ("l1", "l2", "huber"),
+CHOICES: dict[str, Collection[str]] = {
+    "loss": LOSSES,
     "neighbors": ("auto", "exact", "approximate"),
     "laplacian": ("auto", "combinatorial", "normalized"),
     "reduction": ("auto", "exact", "random_walk", "rebuild"),
-    "solver": get_args(SolverName),
-    "decoder": tuple(DECODERS),
+    "solver": SOLVERS,
+    "decoder": DECODERS,
 }
 
 # "auto" keeps about this many of a side; a shorter side is left alone, since compressing it costs accuracy and saves
@@ -56,7 +58,7 @@ class Settings:
     downsampling: Any = "auto"
     gamma_samples: float | Literal["auto"] = "auto"
     gamma_features: float | Literal["auto"] = "auto"
-    loss: LossName = "l1"
+    loss: str = "l1"
     huber_delta: float = 1.0
     n_neighbors: int = 10
     sample_graph: Any = "knn"

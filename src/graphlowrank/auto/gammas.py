@@ -30,7 +30,6 @@ from ..decoders import Side
 from ..decoders.factors import factorise
 from ..linalg.svd import leading_svd
 from ..models.frpcag_path import FRPCAGPath, Reached, spectrum_of
-from ..models.losses import LossName
 
 LATTICE = tuple(10.0 ** (half / 2) for half in range(-3, 5))  # 0.03, where the l1 loss hardly moves, to 100
 START = (3, 2)  # 1 and 0.3: about the middle
@@ -103,7 +102,7 @@ def choose_gammas(
     fixed_features: float | None = None,
     rank: int | None = None,
     cut: bool = True,
-    loss: LossName = "l1",
+    loss: str = "l1",
     huber_delta: float = 1.0,
     sample_weights: Array | None = None,
     feature_weights: Array | None = None,
