@@ -21,11 +21,12 @@ from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.graphs.search import nearest_neighbours
 from graphlowrank.metrics import clustering_error
-from graphlowrank.models.huber import huber_fit
+from graphlowrank.models.losses import Huber
 from graphlowrank.models.regression import robust_scores
 from graphlowrank.preprocessing.imputer import fill_gaps, learn_filling
 from graphlowrank.preprocessing.missing import has_gaps, observed_mean, observed_median
 from graphlowrank.preprocessing.standardize import mean_and_deviation
+from graphlowrank.solvers.irls import irls
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
 
@@ -208,12 +209,12 @@ def test_huber_regression_does_not_see_what_is_missing():
     C, S = rng.standard_normal((3, 40)), rng.standard_normal((25, 3))
     Y = with_gaps(S @ C + 0.1 * rng.standard_normal((25, 40)), 0.4)
     w = rng.random(40) + 0.5
-    options = {"corner": 0.05, "importance": w, "tol": 1e-8, "max_iter": 500}
-    plain, compiled = (huber_fit(Y, C, compiled=one, **options).X for one in (False, True))
+    options = {"importance": w, "tol": 1e-8, "max_iter": 500}
+    plain, compiled = (irls(Y, C, Huber(0.05), compiled=one, **options).X for one in (False, True))
     assert_allclose(plain, compiled, atol=1e-7)
     for row, scores in zip(Y, plain, strict=True):
         seen = ~np.isnan(row)
-        alone = huber_fit(row[None, seen], C[:, seen], **(options | {"importance": w[seen]})).X
+        alone = irls(row[None, seen], C[:, seen], Huber(0.05), **(options | {"importance": w[seen]})).X
         assert_allclose(scores[None], alone, atol=1e-7)
 
 

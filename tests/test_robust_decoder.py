@@ -13,8 +13,8 @@ from graphlowrank.decoders import Side, decode_robust, decode_subspace
 from graphlowrank.decoders.robust import Errors
 from graphlowrank.kernels.regression import huber_rows
 from graphlowrank.metrics import recovery_error
-from graphlowrank.models import huber
-from graphlowrank.models.huber import fit_plainly, huber_fit
+from graphlowrank.models.losses import Huber
+from graphlowrank.solvers.irls import fit_rows, irls, products_of_rows
 
 # --- regression ------------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ def test_the_gradient_vanishes_at_the_answer(seed, corner, ridged, weighted):
     rng = np.random.default_rng(seed)
     ridge = rng.uniform(0, 5, 3) if ridged else None
     importance = rng.uniform(0.2, 3, 60) if weighted else None
-    found = huber_fit(Y, C, corner=corner, ridge=ridge, importance=importance, tol=1e-10, max_iter=3000)
+    found = irls(Y, C, Huber(corner), ridge=ridge, importance=importance, tol=1e-10, max_iter=3000)
     residual = Y - found.X @ C
     pull = np.clip(residual, -corner, corner) * (1 if importance is None else importance)
     gradient = -pull @ C.T + (0 if ridge is None else ridge * found.X)
@@ -50,40 +50,43 @@ def test_the_kernel_agrees_with_its_twin(dtype, k, rows):
     Y, C = Y.astype(dtype), C.astype(dtype)
     importance, ridge = np.linspace(0.5, 2, 200 * rows).astype(dtype).reshape(rows, 200), np.linspace(0, 1, k)
     answers = []
-    for fit in (huber_rows, fit_plainly):
+    for compiled in (True, False):
         scores, n_iter = np.zeros((30, k)), np.zeros(30, dtype=np.int64)
-        fit(5, 30, Y, C, huber._pairs(C), importance, 0.3, ridge, 1e-4, 40, scores, n_iter)
+        if compiled:
+            huber_rows(5, 30, Y, C, products_of_rows(C), importance, 0.3, ridge, 1e-6, 1e-4, 40, scores, n_iter)
+        else:
+            given = importance if rows == 1 else importance[5:]
+            fit_rows(Y[5:], C, Huber(0.3), given, ridge, (1e-6, 0.0), 1e-4, 40, scores[5:], n_iter[5:])
         assert not scores[:5].any()
         assert n_iter[5:].min() > 1
         answers.append(scores)
     assert_allclose(*answers, atol=1e-4 if dtype is np.float32 else 1e-10)
 
 
-def test_gross_errors_have_little_say_and_rows_none_on_each_other(monkeypatch):
+def test_outliers_have_little_influence_and_rows_none_on_each_other():
     Y, C, S = problem(1, outliers=0.3, noise=0.01)
-    found = huber_fit(Y, C, corner=0.03)
+    found = irls(Y, C, Huber(0.03))
     assert np.abs(found.X - S).max() < 0.02
-    assert np.abs(huber_fit(Y, C, corner=1e6).X - S).max() > 0.5  # least squares
-    alone = np.vstack([huber_fit(row[None], C, corner=0.03).X for row in Y])
+    assert np.abs(irls(Y, C, Huber(1e6)).X - S).max() > 0.5  # least squares
+    alone = np.vstack([irls(row[None], C, Huber(0.03)).X for row in Y])
     assert_allclose(alone, found.X, rtol=1e-12)
-    monkeypatch.setattr(huber, "COMPILED_FROM", 0)
-    assert_allclose(huber_fit(Y, C, corner=0.03).X, found.X, atol=1e-8)
+    assert_allclose(irls(Y, C, Huber(0.03), compiled=True).X, found.X, atol=1e-8)
 
 
 def test_no_regressors_no_rows_and_bad_input():
     Y = np.ones((3, 5))
-    assert huber_fit(Y, np.ones((0, 5)), corner=1.0).X.shape == (3, 0)
-    assert huber_fit(Y[:0], np.ones((2, 5)), corner=1.0).X.shape == (0, 2)
-    assert_allclose(huber_fit(Y, np.zeros((1, 5)), corner=1.0).X, 0)
+    assert irls(Y, np.ones((0, 5)), Huber(1.0)).X.shape == (3, 0)
+    assert irls(Y[:0], np.ones((2, 5)), Huber(1.0)).X.shape == (0, 2)
+    assert_allclose(irls(Y, np.zeros((1, 5)), Huber(1.0)).X, 0)
     with pytest.raises(ValueError, match="as many columns"):
-        huber_fit(Y, np.ones((2, 4)), corner=1.0)
-    with pytest.raises(ValueError, match="corner > 0"):
-        huber_fit(Y, np.ones((2, 5)), corner=0.0)
+        irls(Y, np.ones((2, 4)), Huber(1.0))
+    with pytest.raises(ValueError, match="must be positive"):
+        irls(Y, np.ones((2, 5)), Huber(0.0))
 
 
 def test_too_few_steps_are_reported():
     Y, C, _ = problem(2)
-    found = huber_fit(Y, C, corner=0.01, tol=1e-12, max_iter=2)
+    found = irls(Y, C, Huber(0.01), tol=1e-12, max_iter=2)
     assert (found.converged, found.n_iter, found.residual) == (False, 2, 1.0)
 
 
@@ -187,7 +190,7 @@ def test_a_solver_without_weights_refuses_optimal_sampling(corrupted):
 
 
 def test_the_answer_does_not_depend_on_threads(corrupted, monkeypatch):
-    monkeypatch.setattr(huber, "COMPILED_FROM", 0)
+    monkeypatch.setattr("graphlowrank.solvers.irls.COMPILED_FROM", 0)
     a, b = (
         CompressivePCA(3, solver="rpca", decoder="robust", downsampling=(3, 2), n_jobs=n, random_state=0)
         .fit(corrupted.X).low_rank_.to_array() for n in (1, 2)

@@ -20,7 +20,7 @@ from graphlowrank.decoders import penalty as penalty_module
 from graphlowrank.decoders.factors import factorise
 from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
 from graphlowrank.sampling import draw
-from graphlowrank.solvers import spd
+from graphlowrank.solvers import conjugate_gradients
 
 # --- penalties: approximate, subspace, filters ----------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
     graph = chain_graph(400)
     side = Side(graph, np.arange(0, 400, 40))
     values = rng.standard_normal((10, 2))
-    monkeypatch.setattr(spd, "STALL_AFTER", 5)
+    monkeypatch.setattr(conjugate_gradients, "STALL_AFTER", 5)
     made = []
     original = penalty_module.multigrid
     monkeypatch.setattr(penalty_module, "multigrid", lambda A: made.append(A.shape) or original(A))

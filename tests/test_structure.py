@@ -26,8 +26,7 @@ LAYERS = [
     ["linalg", "kernels"],
     ["_backend", "_evenly", "_threads", "_progress", "_files", "_reading", "_version"],
 ]  # fmt: skip
-# The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.
-ALLOWED_UP = {("_backend", "kernels"), ("preprocessing", "decoders"), ("preprocessing", "sampling")}
+ALLOWED_UP = {("preprocessing", "decoders"), ("preprocessing", "sampling")}
 
 
 def layer_of(name):

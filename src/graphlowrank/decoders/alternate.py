@@ -10,7 +10,7 @@ from .._backend import Array
 from ..linalg.svd import leading_svd
 from ..sampling import check_reach
 from ..sampling.nodes import SampledNodes
-from ..solvers.pcg import block_pcg
+from ..solvers.conjugate_gradients import block_pcg
 from ..solvers.solution import Solution
 from .factors import Decoded
 from .low_rank_matrix import LowRankMatrix
@@ -71,7 +71,7 @@ def alternate_matrix(
     filter
         g: m for L^m, or a function of the eigenvalue.
     tol, max_iter
-        Of the conjugate gradients, see :func:`graphlowrank.solvers.pcg.block_pcg`.
+        Of the conjugate gradients, see :func:`graphlowrank.solvers.conjugate_gradients.block_pcg`.
     """
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array, spmm
+from .._backend import Array
 from ..graphs import Graph
 from ..linalg.chebyshev import apply_polynomial, fit_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.multigrid import multigrid
+from ..linalg.products import spmm
 from ..sampling import check_reach
 from ..sampling.nodes import SampledNodes
+from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.solution import Solution
-from ..solvers.spd import solve_spd
 from .upsample import upsample
 
 Filter = int | Callable[[Array], Array]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..models.huber import huber_fit
+from ..models.losses import Huber
 from ..preprocessing.missing import column_median
 from ..sampling.nodes import SampledNodes
+from ..solvers.irls import irls
 from ..solvers.solution import Solution
 from .factors import Decoded, Factors, factorize, multiply
 
@@ -110,8 +111,8 @@ def fit_features(
         Y = np.ascontiguousarray(data.block(samples.indices, part).T)
         start = np.zeros((len(Y), len(regressors)))
         start[:, -1] = column_median(Y[:, :: max(1, Y.shape[1] // START_SAMPLES)].T)
-        options: dict[str, Any] = {"corner": corner, "importance": samples.weights, "max_iter": max_iter}
-        return huber_fit(Y, regressors, start=start, ridge=ridge, **options)
+        options: dict[str, Any] = {"importance": samples.weights, "max_iter": max_iter}
+        return irls(Y, regressors, Huber(corner), start=start, ridge=ridge, **options)
 
     return _in_blocks(data.shape[1], len(scores), fit)
 
@@ -131,8 +132,8 @@ def fit_samples(
 
     def fit(part: slice) -> Solution:
         Y = data.block(part, features.indices) - kept[:, -1]
-        options: dict[str, Any] = {"corner": corner, "importance": features.weights, "max_iter": max_iter}
-        return huber_fit(Y, kept[:, :-1].T, ridge=ridge, **options)
+        options: dict[str, Any] = {"importance": features.weights, "max_iter": max_iter}
+        return irls(Y, kept[:, :-1].T, Huber(corner), ridge=ridge, **options)
 
     return _in_blocks(data.shape[0], len(kept), fit)
 

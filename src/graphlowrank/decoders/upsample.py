@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._backend import Array, spmm
+from .._backend import Array
 from ..graphs import Graph
 from ..linalg.grounded import GroundedLaplacian
 from ..linalg.multigrid import multigrid, pyamg_installed
+from ..linalg.products import spmm
 from ..sampling import check_reach
+from ..solvers.conjugate_gradients import Preconditioner, solve_spd
 from ..solvers.solution import Solution
-from ..solvers.spd import Preconditioner, solve_spd
 
 SINGLE_PRECISION_FROM = 1e-5  # tol
 

@@ -6,7 +6,7 @@ from .._backend import Array
 from .compiling import compiled, in_precision_of
 from .products import add_weighted_rows
 
-LOSS_CODES = {"l1": 0, "l2": 1, "huber": 2}
+L1, L2 = 0, 1  # codes of the losses with a loop of their own, Loss.kernel; any other is Huber's, 2
 
 
 @compiled(fastmath=True)
@@ -30,10 +30,10 @@ def fused_step(
 ) -> None:
     """Gradient step, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop.
 
-    The gradient is ``A Z`` with A the scaled sample Laplacian in CSR form, plus what ``Z_next`` holds: the feature
-    term's share, or zero. Entry (i, j) of the loss counts row_weights[i] column_weights[i, j] times; that is zero where
-    it is missing, and if nothing is, column_weights has one row for all. Writes S (in place, own rows only), Z_next,
-    and per row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
+    The gradient is ``A Z`` with A the scaled sample Laplacian in CSR form, plus what ``Z_next`` holds: that of the
+    feature term, or zero. Entry (i, j) has weight row_weights[i] column_weights[i, j] in the loss, zero where it is
+    missing; if none is missing, column_weights has one row for all. Writes S (in place, own rows only), Z_next, and per
+    row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
     """
     zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
     step_, momentum_, delta_ = in_precision_of(Y, step), in_precision_of(Y, momentum), in_precision_of(Y, delta)
@@ -60,13 +60,13 @@ def fused_step(
 
 @compiled(fastmath=True, inline="always")
 def _shrink(z, gradient, y, weights, step, row_step, loss, delta, one):  # type: ignore[no-untyped-def]
-    """Replace the ``gradient`` of a row by the prox of ``z - step gradient``; one loop for each loss, to vectorise."""
-    if loss == 0:
+    """Replace the ``gradient`` of a row by the prox of ``z - step gradient``; a loop for each loss vectorizes."""
+    if loss == L1:
         for j in range(z.shape[0]):
             residual = z[j] - step * gradient[j] - y[j]
             threshold = row_step * weights[j]
             gradient[j] = y[j] + residual - min(max(residual, -threshold), threshold)
-    elif loss == 1:
+    elif loss == L2:
         for j in range(z.shape[0]):
             residual = z[j] - step * gradient[j] - y[j]
             gradient[j] = y[j] + residual / (one + (row_step + row_step) * weights[j])

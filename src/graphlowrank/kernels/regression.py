@@ -1,4 +1,4 @@
-"""Huber regression of many rows on the same few regressors, a row at a time while it is in cache."""
+"""Huber regression of many rows on the same few regressors, one row at a time while it is in the cache."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import numpy as np
 from .._backend import Array
 from .compiling import compiled, in_precision_of
 
-TINY = 1e-6  # of each diagonal entry of the normal matrix, added to it: regressors that are alike share the score
-
 
 @compiled()
 def solve_in_place(A: Array, b: Array) -> None:
-    """``b = A^-1 b`` for a symmetric positive definite A, whose lower half becomes its Cholesky factor."""
+    """``b = A^-1 b`` for a symmetric positive definite A, whose lower triangle becomes its Cholesky factor."""
     k = len(b)
     for i in range(k):
         for j in range(i + 1):
@@ -31,14 +29,14 @@ def solve_in_place(A: Array, b: Array) -> None:
 
 
 @compiled(fastmath=True)
-def weigh(y: Array, C: Array, scores: Array, importance: Array, corner: float, w: Array, wy: Array) -> None:
-    """``w = importance * corner / max(corner, |y - scores C|)`` and ``wy = w y``; infinite corner: importance alone."""
+def weigh(y: Array, C: Array, scores: Array, importance: Array, delta: float, w: Array, wy: Array) -> None:
+    """``w = importance * delta / max(delta, |y - scores C|)`` and ``wy = w y``."""
     w[:] = y
     for a in range(C.shape[0]):
         score, regressor = in_precision_of(C, scores[a]), C[a]
         for j in range(len(y)):
             w[j] -= score * regressor[j]
-    least = in_precision_of(C, corner)
+    least = in_precision_of(C, delta)
     for j in range(len(y)):
         w[j] = importance[j] * least / max(least, abs(w[j]))
         wy[j] = w[j] * y[j]
@@ -61,8 +59,9 @@ def huber_rows(
     C: Array,
     pairs: Array,
     importance: Array,
-    corner: float,
+    delta: float,
     ridge: Array,
+    damping: float,
     tol: float,
     max_iter: int,
     scores: Array,
@@ -70,9 +69,9 @@ def huber_rows(
 ) -> None:
     """``scores[i] = argmin_s sum_j importance_ij huber(Y_ij - s C_j) + sum_a ridge_a s_a^2 / 2``, start <= i < stop.
 
-    ``importance`` has one row for all where no entry is missing. Iteratively reweighted least squares from
-    ``scores[i]``. ``pairs`` are the products of rows of C, ``C[a] C[b]`` for b <= a in the order of the lower half
-    of a matrix.
+    Iteratively reweighted least squares from ``scores[i]``; twin of :func:`graphlowrank.solvers.irls.fit_rows`.
+    ``importance`` has one row for all where no entry is missing. ``pairs`` are the products ``C[a] C[b]`` for b <= a,
+    in the order of the lower triangle of a matrix.
     """
     k, q = C.shape
     w, wy = np.empty(q, C.dtype), np.empty(q, C.dtype)
@@ -80,14 +79,14 @@ def huber_rows(
     last = importance.shape[0] - 1
     for i in range(start, stop):
         for step in range(max_iter):
-            weigh(Y[i], C, scores[i], importance[min(i, last)], corner, w, wy)
+            weigh(Y[i], C, scores[i], importance[min(i, last)], delta, w, wy)
             pair = 0
             for a in range(k):
                 for b in range(a + 1):
                     normal[a, b] = dot(w, pairs[pair])
                     pair += 1
                 right[a] = dot(wy, C[a])
-                normal[a, a] += ridge[a] + TINY * normal[a, a] + 1e-300
+                normal[a, a] += ridge[a] + damping * normal[a, a] + 1e-300
             solve_in_place(normal, right)
             moved, size = 0.0, 1e-300
             for a in range(k):

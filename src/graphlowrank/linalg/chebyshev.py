@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import COMPILED_ABOVE, Array
+from .._backend import Array
 from .._threads import map_ranges
+from .products import COMPILED_ABOVE
 
 
 def step_coefficients(cut: float, order: int, upper: float) -> Array:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array, spmm
+from .._backend import Array
+from .products import spmm
 
 
 @dataclass(frozen=True, eq=False)

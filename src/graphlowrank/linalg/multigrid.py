@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import pinvh
 
-from .._backend import Array, spmm
+from .._backend import Array
+from .products import spmm
 
 STRONG = 0.25  # ties of a node at least this share of its strongest one hold an aggregate together
 DAMPING = 1.6  # 2 / (1 + 1/4): shrinks errors most evenly where the scaled matrix lies between 1/4 and 1

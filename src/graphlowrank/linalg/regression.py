@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._backend import Array
 
-SLAB_ENTRIES = 2_000_000  # products of pairs of regressors that are formed at a time: bounds memory whatever p is
+SLAB_ENTRIES = 2_000_000  # products of pairs of regressors formed at a time; bounds memory for any p
 
 
-def weighted_least_squares(X: Array, C: Array, weights: Array, ridge: Any = 0.0) -> Array:
-    """Scores (n, k) that minimise ``sum_j w_ij (x_ij - s_i C_j)^2 + sum_a ridge_a s_ia^2`` for each sample i.
+def weighted_least_squares(
+    X: Array,
+    C: Array,
+    weights: Array,
+    ridge: Array | float = 0.0,
+    *,
+    damping: float = 0.0,
+    mean_damping: float = 1e-12,
+) -> Array:
+    """Scores (n, k) that minimize ``sum_j w_ij (x_ij - s_i C_j)^2 + sum_a ridge_a s_ia^2`` for each sample i.
 
     Parameters
     ----------
@@ -21,9 +27,12 @@ def weighted_least_squares(X: Array, C: Array, weights: Array, ridge: Any = 0.0)
     C
         (k, p) regressors.
     weights
-        (n, p), >= 0; what X holds where they are 0 does not matter, if it is finite.
+        (n, p), >= 0. Where they are 0, X may hold any finite number.
     ridge
-        (k,) or one number, >= 0; a little is added so that samples of too few entries have scores, too.
+        Penalty >= 0: a number, (k,), or (n, k).
+    damping, mean_damping
+        Shares of each diagonal entry of the normal matrix, and of their mean, that are added to its diagonal. Rows with
+        fewer entries than regressors, or with collinear regressors, then have a solution.
     """
     k, p = C.shape
     normal = np.zeros((len(X), k, k))
@@ -33,6 +42,8 @@ def weighted_least_squares(X: Array, C: Array, weights: Array, ridge: Any = 0.0)
         pairs = np.einsum("aj,bj->jab", slab, slab).reshape(slab.shape[1], k * k)
         normal += (weights[:, start : start + features] @ pairs).reshape(-1, k, k)
     right_side = ((weights * X) @ C.T).astype(np.float64)
-    least = 1e-12 * np.trace(normal, axis1=1, axis2=2) / k + np.finfo(float).tiny
-    normal[:, np.arange(k), np.arange(k)] += least[:, None] + ridge
+    least = mean_damping * np.trace(normal, axis1=1, axis2=2) / k + np.finfo(float).tiny
+    diagonal = np.arange(k)
+    normal[:, diagonal, diagonal] *= 1 + damping
+    normal[:, diagonal, diagonal] += least[:, None] + ridge
     return np.linalg.solve(normal, right_side[:, :, None])[:, :, 0]

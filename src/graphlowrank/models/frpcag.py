@@ -1,4 +1,4 @@
-"""Fast Robust PCA on Graphs: the convex problem that CPCA solves on the compressed matrix."""
+"""Fast Robust PCA on Graphs (FRPCAG): the convex problem that CPCA solves on the compressed matrix."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..preprocessing.missing import column_median
 from ..solvers.fista import Callback, fista, proximal_step
 from ..solvers.solution import Solution
 from .compiled_step import compiled_step
-from .losses import LossName, make_loss
+from .losses import DataFit, Loss, make_loss
 from .small_solver import CompressedProblem, SmallSolver
 from .smoothness import TwoGraphSmoothness
 
-COMPILED_ABOVE = 2_000_000  # multiplications an iteration; below, numpy is done before a compiler has started
-ROWS_RENUMBERED_ABOVE = 50_000  # rows: their neighbours are then far apart in memory
-COPIED_UP_TO = 100_000_000  # bytes: reordering larger data costs more than it saves
-USUAL_LIPSCHITZ = 10.0  # of the smooth term: up to it, gammas are such that a change by ``tol`` means what it says
-DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with a transpose on either side
+COMPILED_ABOVE = 2_000_000  # multiplications per iteration; below, numpy is done before a compiler has started
+RENUMBERED_ABOVE = 50_000  # rows; neighbors are then far apart in memory
+COPIED_UP_TO = 100_000_000  # bytes; reordering larger data costs more than it saves
+USUAL_LIPSCHITZ = 10.0  # up to this constant of the smooth term, a change below ``tol`` means a distance about ``tol``
+DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with two transposes
 
 
 def solve_frpcag(
@@ -35,7 +35,7 @@ def solve_frpcag(
     *,
     gamma_samples: float,
     gamma_features: float,
-    loss: LossName = "l1",
+    loss: str = "l1",
     huber_delta: float = 1.0,
     sample_weights: Array | None = None,
     feature_weights: Array | None = None,
@@ -46,11 +46,12 @@ def solve_frpcag(
     short_steps: bool = False,
     trace: bool = False,
     callback: Callback | None = None,
+    compiled: bool | None = None,
 ) -> Solution:
     """``argmin_U loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (eq. for FRPCAG).
 
-    With importance weights v and w the loss is ``sum_ij v_i w_j loss(U_ij - X_ij)``. Entries of X that are NaN are
-    missing: the sum leaves them out, and the graphs alone say what U is there.
+    With weights v and w the loss is ``sum_ij v_i w_j loss(U_ij - X_ij)``. Entries of X that are NaN are missing: the
+    sum leaves them out, and the graph terms alone determine U there.
 
     Parameters
     ----------
@@ -59,25 +60,31 @@ def solve_frpcag(
     L_samples, L_features
         Laplacians (n_samples, n_samples) and (n_features, n_features), sparse, or None for no such term.
     gamma_samples, gamma_features
-        Weights of the two terms, >= 0. If both are zero the answer is X itself, with missing entries as at the start.
-    loss, huber_delta
-        "l1", "l2" or "huber".
+        Weights of the two graph terms, >= 0. If both are zero the answer is X itself, with missing entries as at the
+        start.
+    loss
+        Name of a loss in :data:`graphlowrank.models.losses.LOSSES`.
+    huber_delta
+        Scale of the loss, for losses that have one.
     sample_weights, feature_weights
-        (n_samples,) and (n_features,) weights >= 0: a user's, or of a draw that was not uniform; None for ones.
+        (n_samples,) and (n_features,) weights >= 0 in the loss: the user's, or the importance weights of a draw that
+        was not uniform. None for ones.
     X0
-        Warm start; X if None. A missing entry that it does not give, or gives as NaN, starts from the median of its
-        feature.
+        Initial guess; X if None. A missing entry for which it has no value starts from the median of its feature.
     tol, max_iter
         Change of the iterate to stop at, relative to ``size``, and the iterations allowed.
     size
-        Norm that counts as 1; None takes that of the iterate, which is misleading for data with large levels.
+        Norm that counts as 1; None for that of the iterate, which is misleading for data with large means.
     short_steps
-        Whether to lower ``tol`` where large gammas make steps short: a small change then says little of the distance
-        that is left. For answers whose entries matter; clusters come out the same.
+        Whether to lower ``tol`` where large gammas make steps short, since a small change then does not mean a small
+        distance from the solution. For answers whose entries matter; clusters come out the same.
     trace
-        Record the objective after each iteration.
+        Whether to record the objective after each iteration.
     callback
         Called with (iteration, relative change).
+    compiled
+        Whether to run compiled loops; None where the problem is large enough to be worth it. Answers differ by
+        rounding. Losses without a compiled loop, and arrays of other libraries than numpy, never do.
 
     Examples
     --------
@@ -89,34 +96,30 @@ def solve_frpcag(
     """
     if gamma_samples < 0 or gamma_features < 0:
         raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
-    gamma_samples = 0.0 if L_samples is None else gamma_samples
-    gamma_features = 0.0 if L_features is None else gamma_features
-    X, X0, observed = _without_gaps(X, X0)
-    problem = Problem(
-        X, L_samples, L_features, gamma_samples, gamma_features, sample_weights, feature_weights, X0, observed
+    gammas = (0.0 if L_samples is None else gamma_samples, 0.0 if L_features is None else gamma_features)
+    X, X0, observed = _impute_start(X, X0)
+    problem = _Problem(
+        X, L_samples, L_features, *gammas, sample_weights, feature_weights, X0, observed, make_loss(loss, huber_delta)
     )
     options: dict[str, Any] = {
-        "loss": loss, "huber_delta": huber_delta, "tol": tol, "max_iter": max_iter, "size": size,
-        "short_steps": short_steps, "trace": trace, "callback": callback,
+        "tol": tol, "max_iter": max_iter, "size": size, "short_steps": short_steps, "trace": trace,
+        "callback": callback, "compiled": compiled,
     }  # fmt: skip
-    # Samples and features are alike to the model; compiled loops want short rows, which stay in the cache, and
-    # neighbours that are close together in memory.
-    if X.shape[1] > X.shape[0] and problem.turned().worth_compiling():
-        solution = _minimise(problem.turned(), **options)
+    # The model is symmetric in samples and features. Compiled loops want short rows, which stay in the cache, and
+    # neighbors that are close together in memory.
+    if X.shape[1] > X.shape[0] and problem.transposed().worth_compiling(compiled):
+        solution = _minimize(problem.transposed(), **options)
         return replace(solution, X=np.ascontiguousarray(solution.X.T))
-    if X.shape[0] > ROWS_RENUMBERED_ABOVE and problem.worth_compiling() and X.nbytes <= COPIED_UP_TO:
+    if X.shape[0] > RENUMBERED_ABOVE and problem.worth_compiling(compiled) and X.nbytes <= COPIED_UP_TO:
         near = renumber(L_samples, breadth_first_order(L_samples)[1])
-        solution = _minimise(problem.renumbered(near), **options)
+        solution = _minimize(problem.renumbered(near), **options)
         return replace(solution, X=near.restore(solution.X))
-    return _minimise(problem, **options)
+    return _minimize(problem, **options)
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Data, Laplacians and weights of one instance; see :func:`solve_frpcag`.
-
-    X is finite; ``observed`` is False where it was filled in, None if nothing was.
-    """
+class _Problem:
+    """Arguments of :func:`solve_frpcag`; X is finite, ``observed`` is False where it was imputed, None if nowhere."""
 
     X: Array
     L_samples: Any
@@ -126,19 +129,20 @@ class Problem:
     sample_weights: Array | None
     feature_weights: Array | None
     X0: Array | None
-    observed: Array | None = None
+    observed: Array | None
+    loss: Loss
 
-    def turned(self) -> Problem:
-        """Return the same with samples for features and features for samples; nothing is copied."""
+    def transposed(self) -> _Problem:
+        """Return the same problem with samples and features exchanged; nothing is copied."""
         start = None if self.X0 is None else self.X0.T
         observed = None if self.observed is None else self.observed.T
-        return Problem(
+        return _Problem(
             self.X.T, self.L_features, self.L_samples, self.gamma_features, self.gamma_samples,
-            self.feature_weights, self.sample_weights, start, observed,
+            self.feature_weights, self.sample_weights, start, observed, self.loss,
         )  # fmt: skip
 
-    def renumbered(self, near: Renumbered) -> Problem:
-        """Return the same with the samples in the order of their renumbered Laplacian."""
+    def renumbered(self, near: Renumbered) -> _Problem:
+        """Return the same problem with the samples in the order of their renumbered Laplacian."""
         weights = None if self.sample_weights is None else self.sample_weights[near.order]
         start = None if self.X0 is None else self.X0[near.order]
         observed = None if self.observed is None else self.observed[near.order]
@@ -146,66 +150,70 @@ class Problem:
             self, X=self.X[near.order], L_samples=near.weights, sample_weights=weights, X0=start, observed=observed
         )
 
-    def entry_weights(self, rows: Array, columns: Array) -> Any:
-        """Weight of each entry of the loss, zero where it is missing."""
+    def data_fit(self, rows: Array, columns: Array) -> DataFit:
+        """Loss term; entries that are missing have weight 0."""
         weighted = self.sample_weights is not None or self.feature_weights is not None
         weights = rows[:, None] * columns if weighted else 1.0
-        return weights if self.observed is None else weights * self.observed.astype(self.X.dtype)
+        if self.observed is not None:
+            weights = weights * self.observed.astype(self.X.dtype)
+        return DataFit(self.loss, self.X, weights)
 
-    def at_rest(self) -> Array:
-        """Return the answer where no graph pulls: the data, and what is missing as it was at the start."""
+    def lipschitz(self) -> float:
+        """Lipschitz constant of the gradient of the graph terms, from above."""
+        terms = ((self.gamma_samples, self.L_samples), (self.gamma_features, self.L_features))
+        return sum((2 * gamma * largest_eigenvalue(L) for gamma, L in terms if gamma), 0.0)
+
+    def without_graphs(self) -> Array:
+        """Return the solution for gammas of 0: the data, and missing entries as at the start."""
         if self.observed is None or self.X0 is None:
             return self.X.copy()
         return np.where(self.observed, self.X, self.X0)
 
-    def worth_compiling(self) -> bool:
-        """Whether compiled loops pay."""
-        return (
+    def worth_compiling(self, compiled: bool | None) -> bool:  # noqa: FBT001
+        """Whether compiled loops can run, and are asked for or pay."""
+        possible = (
             self.gamma_samples > 0
+            and self.loss.kernel is not None
             and isinstance(self.X, np.ndarray)
             and sp.issparse(self.L_samples)
             and self.X.dtype == self.L_samples.dtype
-            and self.L_samples.nnz * self.X.shape[1] > COMPILED_ABOVE
         )
+        return possible and (self.L_samples.nnz * self.X.shape[1] > COMPILED_ABOVE if compiled is None else compiled)
 
 
-def _minimise(
-    problem: Problem,
+def _minimize(
+    problem: _Problem,
     *,
-    loss: LossName,
-    huber_delta: float,
     tol: float,
     max_iter: int,
     size: float | None,
     short_steps: bool,
     trace: bool,
     callback: Callback | None,
+    compiled: bool | None,
 ) -> Solution:
-    """FISTA on one problem as it stands."""
-    X, L_features = problem.X, problem.L_features
-    lipschitz = 2 * problem.gamma_samples * largest_eigenvalue(problem.L_samples) if problem.gamma_samples else 0.0
-    if problem.gamma_features:
-        lipschitz += 2 * problem.gamma_features * largest_eigenvalue(L_features)
-    rows = _ones_if_none(problem.sample_weights, X.shape[0], X)
-    columns = _ones_if_none(problem.feature_weights, X.shape[1], X)
-    fit = make_loss(loss, X, huber_delta, problem.entry_weights(rows, columns))
-    if lipschitz == 0:  # no term, or graphs without edges: nothing pulls away from the data
-        return Solution(problem.at_rest(), 0, converged=True, residual=0.0)
+    """FISTA on the problem as it stands."""
+    X, L_features, lipschitz = problem.X, problem.L_features, problem.lipschitz()
+    if lipschitz == 0:  # no graph term, or graphs without edges
+        return Solution(problem.without_graphs(), 0, converged=True, residual=0.0)
     if short_steps:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
         tol *= min(1.0, (USUAL_LIPSCHITZ / lipschitz) ** 0.5)
-    compiled = problem.worth_compiling()
+    rows = _ones_if_none(problem.sample_weights, X.shape[0], X)
+    columns = _ones_if_none(problem.feature_weights, X.shape[1], X)
+    fit = problem.data_fit(rows, columns)
+    compiled = problem.worth_compiling(compiled)
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= DENSE_FEATURES_UP_TO:
         L_features = L_features.toarray()
     smooth = TwoGraphSmoothness(problem.L_samples, L_features, problem.gamma_samples, problem.gamma_features)
     if compiled:
-        step = compiled_step(smooth, X, loss, huber_delta, 1 / lipschitz, rows, columns, problem.observed)
+        step = compiled_step(smooth, X, problem.loss, 1 / lipschitz, rows, columns, problem.observed)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
     start = X if problem.X0 is None else problem.X0
     with single_threaded_libraries() if compiled else nullcontext():
         return fista(
             step,
-            np.ascontiguousarray(start) if compiled else start,  # tables often come column by column
+            np.ascontiguousarray(start) if compiled else start,  # data may be in column-major order
             tol=tol,
             max_iter=max_iter,
             size=size,
@@ -214,8 +222,8 @@ def _minimise(
         )
 
 
-def _without_gaps(X: Array, X0: Array | None) -> tuple[Array, Array | None, Array | None]:
-    """X and the start with missing entries filled, and where X is observed; None for everywhere, with X0 as it was."""
+def _impute_start(X: Array, X0: Array | None) -> tuple[Array, Array | None, Array | None]:
+    """X and X0 without NaN, and the mask of observed entries; None if there is no NaN, with X0 as it was."""
     xp = namespace(X)
     missing = xp.isnan(X)
     if not xp.any(missing):
@@ -223,8 +231,8 @@ def _without_gaps(X: Array, X0: Array | None) -> tuple[Array, Array | None, Arra
     if xp.all(missing):
         raise ValueError("every entry of X is missing.")
     given = None if X0 is None else np.where(missing, X0, X).astype(X.dtype, copy=False)
-    filled = given if given is not None and not np.isnan(given).any() else np.where(missing, column_median(X), X)
-    return filled, filled if X0 is None else np.where(np.isnan(X0), filled, X0), ~missing
+    imputed = given if given is not None and not np.isnan(given).any() else np.where(missing, column_median(X), X)
+    return imputed, imputed if X0 is None else np.where(np.isnan(X0), imputed, X0), ~missing
 
 
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
@@ -232,7 +240,7 @@ def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
     return xp.ones(n, dtype=X.dtype) if weights is None else xp.astype(weights, X.dtype)
 
 
-def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution:
+def _minimize_compressed(problem: CompressedProblem, callback: Callback | None) -> Solution:
     return solve_frpcag(
         problem.X,
         problem.L_samples,
@@ -253,6 +261,6 @@ def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution
 
 
 SOLVER = SmallSolver(
-    "frpcag", _minimize, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
+    "frpcag", _minimize_compressed, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
     remedy="raise max_iter or tol, or lower the gammas",
 )  # fmt: skip

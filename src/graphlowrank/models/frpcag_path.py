@@ -15,7 +15,7 @@ import numpy as np
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..preprocessing.missing import column_median
-from .losses import LossName, make_loss
+from .losses import DataFit, make_loss
 
 RELAXED = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)
 PENALTY = 2.0  # of U != Z; the l1 loss then moves an entry by half a deviation of the data at a time
@@ -82,14 +82,14 @@ class FRPCAGPath:
         features: Spectrum,
         start: Array,
         *,
-        loss: LossName = "l1",
+        loss: str = "l1",
         huber_delta: float = 1.0,
         weights: Any = 1.0,
     ) -> None:
         missing = np.isnan(X)
         self.samples, self.features = samples, features
         filled = np.where(missing, column_median(X), X)
-        self.fit = make_loss(loss, filled, huber_delta, (weights * ~missing).astype(X.dtype))
+        self.fit = DataFit(make_loss(loss, huber_delta), filled, (weights * ~missing).astype(X.dtype))
         begin = np.where(np.isnan(start), filled, start).astype(X.dtype)
         self.reached = Reached(begin, begin, np.zeros_like(begin), 0)
 

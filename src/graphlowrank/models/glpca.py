@@ -11,8 +11,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from .._backend import Array, spmm
+from .._backend import Array
 from .._threads import single_threaded_libraries
+from ..linalg.products import spmm
 from ..linalg.shrinkage import product
 from ..linalg.svd import positive_signs
 from .checks import as_real, largest_entry

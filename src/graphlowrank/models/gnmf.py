@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from .._backend import Array, spmm
+from .._backend import Array
 from .._threads import single_threaded_libraries
+from ..linalg.products import spmm
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
 from .gnmf_start import starting_factors, unit_components

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.svd import positive_signs
-from ..solvers.spd import solve_spd
+from ..solvers.conjugate_gradients import solve_spd
 from .checks import as_real, largest_entry
 from .glpca import SINGLE_THREADED_UP_TO, Embedding
 

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
+from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
 from ..solvers.solution import Solution
-from ..solvers.spd import solve_spd
 from .rpca import LowRankPlusSparse, check_pursuit, minimize_compressed, solve_rpca
 from .small_solver import CompressedProblem, SmallSolver
 

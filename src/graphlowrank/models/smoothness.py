@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._backend import Array, namespace, spmm
+from .._backend import Array, namespace
+from ..linalg.products import spmm
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,12 @@ from .._progress import Progress
 from ..decoders.factors import Factors, factorize
 from ..decoders.robust import fit_features, measure_errors
 from ..graphs import grid_graph
-from ..models.huber import huber_fit
+from ..models.losses import Huber
 from ..options import Options
 from ..pipeline import solve_whole
 from ..records import LossWeights, Run
 from ..sampling import SampledNodes
+from ..solvers.irls import irls
 
 LATTICE = 5000  # pixels, about, that a frame's light is told from
 AUTO_RANK = 4  # ranks 4 to 12 score alike on four scenes; fewer lose the light, more take longer
@@ -63,8 +64,7 @@ class Background:
         found = np.ones((len(frames), self.rank + 1), dtype=np.float32)
         if self.rank:
             Y = luminance(frames, self.pixels) - self.luminance[-1]
-            options: dict[str, Any] = {"corner": self.corner, "ridge": self.ridge, "compiled": compiled}
-            found[:, :-1] = huber_fit(Y, self.luminance[:-1], **options).X
+            found[:, :-1] = irls(Y, self.luminance[:-1], Huber(self.corner), ridge=self.ridge, compiled=compiled).X
         return found
 
 

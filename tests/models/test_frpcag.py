@@ -14,12 +14,14 @@ import graphlowrank.models.frpcag as module
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import chain_graph
 from graphlowrank.models import compiled_step, solve_frpcag
-from graphlowrank.models.losses import HuberFit, L1Fit, L2Fit, make_loss
+from graphlowrank.models.losses import LOSSES, DataFit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from graphlowrank.solvers import fista, proximal_step
-from helpers import disjoint, matrices, random_graph
+from helpers import disjoint, random_graph
 
-LOSSES = {"l1": L1Fit, "l2": L2Fit, "huber": lambda Y: HuberFit(Y, 0.7)}
+
+def data_fit(name, Y, weights=1.0, delta=0.7):
+    return DataFit(make_loss(name, delta), Y, weights)
 
 
 def problem(n=8, p=6, seed=0):
@@ -28,42 +30,7 @@ def problem(n=8, p=6, seed=0):
     return X, random_graph(n, seed=seed).unit_laplacian(), random_graph(p, seed=seed + 1).unit_laplacian()
 
 
-# --- terms -------------------------------------------------------------------------------------------------
-
-
-@given(
-    X=matrices((3, 4)), Y=matrices((3, 4)), Q=matrices((3, 4)), step=st.floats(0.01, 5), name=st.sampled_from([*LOSSES])
-)
-@settings(max_examples=100, deadline=None)
-def test_prox_belongs_to_its_value(X, Y, Q, step, name):
-    fit = LOSSES[name](Y)
-    P = fit.prox(X, step)
-    for other in (Q, X, Y, np.zeros_like(X)):
-        slack = fit.value(other) - fit.value(P) - np.sum((X - P) * (other - P)) / step
-        assert slack >= -1e-9 * (1 + abs(fit.value(other)) + np.sum(X**2 + other**2) / step)
-
-
-@given(
-    X=matrices((3, 4)), Y=matrices((3, 4)), Q=matrices((3, 4)), step=st.floats(0.01, 5),
-    name=st.sampled_from([*LOSSES]), seed=st.integers(0, 99),
-)  # fmt: skip
-@settings(max_examples=60, deadline=None)
-def test_weighted_prox_belongs_to_its_weighted_value(X, Y, Q, step, name, seed):
-    weights = np.random.default_rng(seed).uniform(0.1, 5, (3, 4))
-    fit = make_loss(name, Y, 0.7, weights)
-    P = fit.prox(X, step)
-    for other in (Q, X, Y, np.zeros_like(X)):
-        slack = fit.value(other) - fit.value(P) - np.sum((X - P) * (other - P)) / step
-        assert slack >= -1e-9 * (1 + abs(fit.value(other)) + np.sum(X**2 + other**2) / step)
-    assert make_loss(name, Y, 0.7, np.ones((3, 4))).value(X) == pytest.approx(LOSSES[name](Y).value(X))
-
-
-def test_losses_at_known_points():
-    Y = np.zeros((1, 3))
-    X = np.array([[0.5, -2.0, 0.0]])
-    assert L1Fit(Y).value(X) == 2.5
-    assert L2Fit(Y).value(X) == 4.25
-    assert HuberFit(Y, 1.0).value(X) == 0.125 + 1.5
+# --- smooth terms ------------------------------------------------------------------------------------------
 
 
 @given(seed=st.integers(0, 999), gamma_s=st.floats(0, 3), gamma_f=st.floats(0, 3))
@@ -98,7 +65,7 @@ def test_objective_is_the_papers_on_the_transposed_matrix():
         + 1.5 * np.trace(X_paper @ L_c.toarray() @ X_paper.T)
         + 0.5 * np.trace(X_paper.T @ L_r.toarray() @ X_paper)
     )
-    ours = L1Fit(Y).value(U) + TwoGraphSmoothness(L_c, L_r, 1.5, 0.5).value(U)
+    ours = data_fit("l1", Y).value(U) + TwoGraphSmoothness(L_c, L_r, 1.5, 0.5).value(U)
     assert ours == pytest.approx(paper)
 
 
@@ -142,7 +109,7 @@ def test_agreement_with_a_generic_convex_solver(loss, shape, weighted):
         X, L_s, L_f, gamma_samples=0.8, gamma_features=0.4, loss=loss, huber_delta=0.7, tol=1e-11, max_iter=50_000,
         sample_weights=rows, feature_weights=columns,
     ).X  # fmt: skip
-    value = make_loss(loss, X, 0.7, weights).value(ours) + TwoGraphSmoothness(
+    value = data_fit(loss, X, weights).value(ours) + TwoGraphSmoothness(
         L_s, L_f, 0.8 if L_s is not None else 0, 0.4 if L_f is not None else 0
     ).value(ours)
     assert value == pytest.approx(best, rel=1e-6)
@@ -237,15 +204,14 @@ def test_inputs_are_left_alone():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("gamma_features", [0.0, 0.5])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, gamma_features, weighted):
+def test_compiled_step_agrees_with_the_plain_one(loss, dtype, gamma_features, weighted):
     X, L_s, L_f = problem(40, 17)
     X, L_s, L_f = X.astype(dtype), L_s.astype(dtype), L_f.astype(dtype)
     options = {"gamma_samples": 1.0, "gamma_features": gamma_features, "loss": loss, "huber_delta": 0.3}
     if weighted:
         options |= {"sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17)}
     plain = solve_frpcag(X, L_s, L_f, max_iter=12, tol=1e-300, **options)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    fused = solve_frpcag(X, L_s, L_f, max_iter=12, tol=1e-300, **options)
+    fused = solve_frpcag(X, L_s, L_f, max_iter=12, tol=1e-300, compiled=True, **options)
     assert fused.X.dtype == plain.X.dtype == dtype
     assert_allclose(fused.X, plain.X, atol=200 * np.finfo(dtype).eps)
     assert fused.residual == pytest.approx(plain.residual, rel=1e-2)
@@ -257,29 +223,26 @@ def test_feature_products_agree_for_any_cut_of_the_rows(monkeypatch, n_rows, den
     X, L_s, L_f = problem(150, 17)
     options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300}
     plain = solve_frpcag(X, L_s, L_f, **options).X
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
     monkeypatch.setattr(compiled_step, "DENSE_ABOVE", dense_above)
-    monkeypatch.setattr(compiled_step, "CACHED_BYTES", n_rows * X.shape[1] * X.itemsize)
-    assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain, atol=1e-12)
+    monkeypatch.setattr(compiled_step, "BLOCK_BYTES", n_rows * X.shape[1] * X.itemsize)
+    assert_allclose(solve_frpcag(X, L_s, L_f, compiled=True, **options).X, plain, atol=1e-12)
 
 
 def test_threads_do_not_change_the_solution(monkeypatch, rng):
     X = rng.standard_normal((301, 37)).astype(np.float32)
     L_s, L_f = (sp.csr_array(random_graph(n, 0.6).unit_laplacian(), dtype=np.float32) for n in X.shape)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    monkeypatch.setattr(compiled_step, "CACHED_BYTES", 7 * 37 * 4)
+    monkeypatch.setattr(compiled_step, "BLOCK_BYTES", 7 * 37 * 4)
     answers = []
     for n_jobs in (1, 2, 5):
         with limit_threads(n_jobs):
-            answers.append(solve_frpcag(X, L_s, L_f, gamma_samples=1.0, gamma_features=0.5).X)
+            answers.append(solve_frpcag(X, L_s, L_f, gamma_samples=1.0, gamma_features=0.5, compiled=True).X)
     assert_array_equal(answers[0], answers[1])
     assert_array_equal(answers[0], answers[2])
 
 
-def test_compiled_loops_run_along_rows_whatever_the_layout(monkeypatch):
+def test_compiled_loops_run_along_rows_whatever_the_layout():
     X, L_s, L_f = problem(40, 17)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300}
+    options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300, "compiled": True}
     by_rows = solve_frpcag(X, L_s, L_f, **options).X
     by_columns = solve_frpcag(np.asfortranarray(X), L_s, L_f, X0=np.asfortranarray(X), **options).X
     assert by_columns.flags.c_contiguous
@@ -293,20 +256,18 @@ def test_the_order_of_samples_is_put_back(monkeypatch):
         "sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17), "X0": 0.9 * X,
     }  # fmt: skip
     plain = solve_frpcag(X, L_s, L_f, **options)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    monkeypatch.setattr(module, "ROWS_RENUMBERED_ABOVE", 0)
-    assert_allclose(solve_frpcag(X, L_s, L_f, **options).X, plain.X, atol=1e-12)
+    monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
+    assert_allclose(solve_frpcag(X, L_s, L_f, compiled=True, **options).X, plain.X, atol=1e-12)
 
 
-def test_wide_data_are_solved_as_their_transpose(monkeypatch):
+def test_wide_data_are_solved_as_their_transpose():
     X, L_s, L_f = problem(17, 40)
     options = {
         "gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 12, "tol": 1e-300, "trace": True,
         "sample_weights": np.linspace(0.3, 3, 17), "feature_weights": np.linspace(2, 0.5, 40), "X0": 0.9 * X,
     }  # fmt: skip
     plain = solve_frpcag(X, L_s, L_f, **options)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    turned = solve_frpcag(X, L_s, L_f, **options)
+    turned = solve_frpcag(X, L_s, L_f, compiled=True, **options)
     assert turned.X.flags.c_contiguous
     assert_allclose(turned.X, plain.X, atol=1e-12)
     assert_allclose(turned.objective, plain.objective, rtol=1e-12)
@@ -342,11 +303,11 @@ def test_terms_and_solver_need_only_the_array_standard(loss):
     X, L_s, L_f = problem()
     step = 0.1
     reference = fista(
-        proximal_step(TwoGraphSmoothness(L_s.toarray(), L_f.toarray(), 0.5, 0.5), LOSSES[loss](X), step),
+        proximal_step(TwoGraphSmoothness(L_s.toarray(), L_f.toarray(), 0.5, 0.5), data_fit(loss, X), step),
         X, tol=1e-6, max_iter=100,
     )  # fmt: skip
     Xs, Ls, Lf = (strict.asarray(A) for A in (X, L_s.toarray(), L_f.toarray()))
-    smooth, fit = TwoGraphSmoothness(Ls, Lf, 0.5, 0.5), LOSSES[loss](Xs)
+    smooth, fit = TwoGraphSmoothness(Ls, Lf, 0.5, 0.5), data_fit(loss, Xs)
     solution = fista(proximal_step(smooth, fit, step), Xs, tol=1e-6, max_iter=100, objective=fit.value)
     assert_allclose(np.asarray(solution.X), reference.X, atol=1e-12)
 

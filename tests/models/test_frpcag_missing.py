@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import graphlowrank.models.frpcag as module
 from graphlowrank.graphs import chain_graph
 from graphlowrank.models import solve_frpcag
-from graphlowrank.models.losses import make_loss
+from graphlowrank.models.losses import DataFit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from helpers import random_graph
 
@@ -47,14 +47,13 @@ def assert_optimal(U, X, L_s, L_f, gammas, loss, weights=1.0, atol=1e-5):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_optimality(monkeypatch, loss, weighted, compiled):
+def test_optimality(loss, weighted, compiled):
     X, L_s, L_f = problem()
     v, w = (np.linspace(0.3, 2, 12), np.linspace(2, 0.5, 9)) if weighted else (None, None)
-    if compiled:
-        monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
     U = solve_frpcag(
-        X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2, loss=loss, sample_weights=v, feature_weights=w, **EXACT
-    ).X
+        X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2, loss=loss, sample_weights=v, feature_weights=w,
+        compiled=compiled, **EXACT,
+    ).X  # fmt: skip
     assert_optimal(U, X, L_s, L_f, (0.5, 0.2), loss, np.outer(v, w) if weighted else 1.0)
 
 
@@ -107,23 +106,20 @@ def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, shape
         "sample_weights": np.linspace(0.3, 3, shape[0]), "feature_weights": np.linspace(2, 0.5, shape[1]),
     }  # fmt: skip
     plain = solve_frpcag(X, L_s, L_f, **options)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
     if renumbered:
-        monkeypatch.setattr(module, "ROWS_RENUMBERED_ABOVE", 0)
-    fused = solve_frpcag(X, L_s, L_f, **options)
+        monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
+    fused = solve_frpcag(X, L_s, L_f, compiled=True, **options)
     assert fused.X.dtype == plain.X.dtype == dtype
     assert_allclose(fused.X, plain.X, atol=500 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_zero_weights_and_gaps_are_the_same(monkeypatch, compiled):
+def test_zero_weights_and_gaps_are_the_same(compiled):
     # A sample of weight (almost) zero is a sample that is missing.
     X, L_s, L_f = problem(20, 8, missing=0)
-    if compiled:
-        monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
     gaps, weights = X.copy(), np.ones(20)
     gaps[[2, 11]], weights[[2, 11]] = np.nan, 1e-12
-    options = {"gamma_samples": 0.5, "gamma_features": 0.2, **EXACT}
+    options = {"gamma_samples": 0.5, "gamma_features": 0.2, "compiled": compiled, **EXACT}
     one = solve_frpcag(gaps, L_s, L_f, **options).X
     assert_allclose(solve_frpcag(X, L_s, L_f, sample_weights=weights, **options).X, one, atol=1e-6)
 
@@ -134,21 +130,21 @@ def test_complete_data_pass_through_untouched(monkeypatch):
 
     def spy(problem, **options):
         seen["problem"] = problem
-        return minimise(problem, **options)
+        return minimize(problem, **options)
 
-    minimise = module._minimise
-    monkeypatch.setattr(module, "_minimise", spy)
+    minimize = module._minimize
+    monkeypatch.setattr(module, "_minimize", spy)
     solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2)
     assert seen["problem"].X is X
     assert seen["problem"].X0 is seen["problem"].observed is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_recorded_objective_is_the_one_minimised(loss):
+def test_the_recorded_objective_is_the_one_minimized(loss):
     X, L_s, L_f = problem()
     run = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2, loss=loss, trace=True, **EXACT)
     seen = ~np.isnan(X)
-    fit = make_loss(loss, X[seen], DELTA).value(run.X[seen])
+    fit = DataFit(make_loss(loss, DELTA), X[seen]).value(run.X[seen])
     assert run.objective[-1] == pytest.approx(fit + TwoGraphSmoothness(L_s, L_f, 0.5, 0.2).value(run.X))
 
 

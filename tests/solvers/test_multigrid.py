@@ -1,4 +1,4 @@
-"""Multigrid as a matrix, and the solver that turns to it when Jacobi stalls."""
+"""Multigrid as a preconditioner, and the solver that switches to it when Jacobi stalls."""
 
 import sys
 
@@ -16,8 +16,7 @@ import graphlowrank.linalg.multigrid as multigrid_module
 from graphlowrank.decoders import upsample
 from graphlowrank.graphs import chain_graph, grid_graph, knn_graph
 from graphlowrank.linalg.multigrid import multigrid
-from graphlowrank.solvers.pcg import block_pcg
-from graphlowrank.solvers.spd import STALL_AFTER, solve_spd
+from graphlowrank.solvers.conjugate_gradients import STALL_AFTER, block_pcg, solve_spd
 from helpers import disjoint, random_graph
 
 PRECONDITIONERS = ["auto", "jacobi", "multigrid"]
@@ -222,7 +221,7 @@ def test_auto_turns_to_multigrid_when_jacobi_stalls():
 def test_what_jacobi_has_done_is_not_lost(monkeypatch):
     A, B = dropped_block(grid_graph((40, 40)), 5)
     jacobi, multi = (solve_spd(A, B, preconditioner=name) for name in ("jacobi", "multigrid"))
-    monkeypatch.setattr("graphlowrank.solvers.spd.STALL_AFTER", jacobi.n_iter - 1)
+    monkeypatch.setattr("graphlowrank.solvers.conjugate_gradients.STALL_AFTER", jacobi.n_iter - 1)
     assert solve_spd(A, B).n_iter - jacobi.n_iter < multi.n_iter / 2
 
 
@@ -230,7 +229,7 @@ def test_auto_stays_with_jacobi_where_that_is_enough(monkeypatch):
     A, B = dropped_block(GRAPHS["neighbours"], 50)
     jacobi = solve_spd(A, B, preconditioner="jacobi")
     assert jacobi.n_iter < STALL_AFTER
-    monkeypatch.setattr("graphlowrank.solvers.spd.multigrid", None)
+    monkeypatch.setattr("graphlowrank.solvers.conjugate_gradients.multigrid", None)
     assert_array_equal(solve_spd(A, B).X, jacobi.X)
 
 

@@ -1,0 +1,76 @@
+"""What a loss has to offer, and the data-fit term made of one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..._backend import Array, namespace
+
+
+class Loss(ABC):
+    """A convex, even loss of a residual, entry by entry.
+
+    Parameters
+    ----------
+    delta
+        Scale of the residual, in the units of the data, for losses that have one (``huber_delta``); others ignore it.
+    """
+
+    name: ClassVar[str]
+    """Value of the option ``loss``."""
+    kernel: ClassVar[int | None] = None
+    """Code of the loop in :mod:`graphlowrank.kernels.fista_step`; None runs the solver in plain array operations."""
+    quadratic: ClassVar[bool] = False
+    """Whether the IRLS weight is constant, so that one least-squares fit is the answer."""
+    singular: ClassVar[bool] = False
+    """Whether the IRLS weight is infinite at residual 0; regression then bounds residuals from below."""
+
+    def __init__(self, delta: float = 1.0) -> None:
+        self.delta = delta
+
+    @abstractmethod
+    def value(self, residual: Array) -> Array:
+        """Loss of each entry."""
+
+    @abstractmethod
+    def prox(self, X: Array, Y: Array, step: Any) -> Array:
+        """``argmin_U step loss(U - Y) + (U - X)^2 / 2`` entry by entry; ``step`` >= 0 may be an array."""
+
+    @abstractmethod
+    def irls_weight(self, size: Array) -> Array:
+        """``loss'(r) / r`` for residuals of absolute value ``size``, scaled to 1 at 0 where that is finite."""
+
+    @property
+    def huber_delta(self) -> float | None:
+        """Where the IRLS weight turns from 1 to ``delta / |r|``; None for any other weight, which is not compiled."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class DataFit:
+    """``sum_ij w_ij loss(X_ij - Y_ij)`` as a term of an objective.
+
+    Parameters
+    ----------
+    loss
+        Loss of an entry.
+    Y
+        The data.
+    weights
+        w >= 0: a number, or anything that broadcasts against Y. An entry of weight 0 is missing: it costs nothing and
+        its prox is the identity, whatever finite number Y holds there.
+    """
+
+    loss: Loss
+    Y: Array
+    weights: Any = 1.0
+
+    def value(self, X: Array) -> float:
+        """Value at X."""
+        return float(namespace(X).sum(self.weights * self.loss.value(X - self.Y)))
+
+    def prox(self, X: Array, step: float) -> Array:
+        """Proximal map of ``step`` times the term."""
+        return self.loss.prox(X, self.Y, self.weights * step)

@@ -1,0 +1,178 @@
+"""Iteratively reweighted least squares (IRLS): robust regression of many rows on the same few regressors."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from .._backend import Array
+from .._threads import map_ranges
+from ..linalg.regression import weighted_least_squares
+from .solution import Solution
+
+COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a compiler
+BLOCK_ENTRIES = 2_000_000  # entries of a block of rows; bounds memory for any number of rows
+DAMPING = 1e-6  # share of each diagonal entry of the normal matrix; collinear regressors then share the score
+UNFINISHED = 0.01  # share of the rows that may still be changing in a converged solution
+# Residuals are bounded from below where the weight is singular, relative to the median and to the mean of a row.
+MEDIAN_FLOOR, MEAN_FLOOR = 1e-3, 1e-10
+
+
+class Reweighted(Protocol):
+    """A loss as IRLS sees it; see :class:`graphlowrank.models.losses.Loss`."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the weight is constant."""
+
+    @property
+    def singular(self) -> bool:
+        """Whether the weight is infinite at 0."""
+
+    @property
+    def huber_delta(self) -> float | None:
+        """Scale of Huber's weight, which has a compiled loop; None for others."""
+
+    def irls_weight(self, size: Array) -> Array:
+        """Weight of residuals of this absolute value."""
+
+
+def irls(
+    Y: Array,
+    C: Array,
+    loss: Reweighted,
+    *,
+    start: Array | None = None,
+    importance: Array | None = None,
+    ridge: Array | None = None,
+    damping: float = DAMPING,
+    mean_damping: float = 0.0,
+    tol: float = 1e-3,
+    max_iter: int = 30,
+    compiled: bool | None = None,
+) -> Solution:
+    """``argmin_S sum_ij importance_j loss(Y_ij - (S C)_ij) + sum_ia ridge_a S_ia^2 / 2``, row by row.
+
+    Each step solves least squares with the weights ``loss'(r) / r``, which lowers the objective. Rows are independent:
+    each has its own stopping rule.
+
+    Parameters
+    ----------
+    Y
+        (n, q) rows to fit; a view of a larger array will do. Entries that are NaN are left out.
+    C
+        (k, q) regressors, not necessarily orthogonal.
+    loss
+        The loss, scaled so that ``loss'(r) / r`` is 1 at 0; ``r^2 / 2`` up to delta for Huber's. A weight that is
+        singular at 0 (l1) is bounded by that at 0.001 of the row's smallest median residual so far: outliers inflate
+        every residual of the first fits.
+    start
+        (n, k) initial guess; None for zeros. One that outliers did not affect keeps them out from the first step.
+    importance
+        (q,) weight of each column, > 0; None for ones.
+    ridge
+        (k,) penalty of each score, >= 0; None for zeros.
+    damping, mean_damping
+        Tikhonov regularization of each step, see :func:`~graphlowrank.linalg.regression.weighted_least_squares`.
+    tol, max_iter
+        A row stops when its scores change by less than ``tol``, relative to their norm.
+    compiled
+        Whether to run compiled loops; None where Y is large enough to be worth it. Only for Huber's loss without
+        ``mean_damping``. Answers differ by rounding.
+
+    Returns
+    -------
+    solution
+        ``X``: (n, k) scores. ``residual``: share of the rows still changing at the end; up to 1 % counts as converged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphlowrank.models.losses import Huber
+    >>> irls(np.array([[1.0, 1, 1, 1, 100]]), np.ones((1, 5)), Huber(0.1), tol=1e-9).X.round(3)
+    array([[1.025]])
+    """
+    if Y.ndim != 2 or C.ndim != 2 or Y.shape[1] != C.shape[1]:
+        raise ValueError(f"Y and C must be matrices with as many columns, got {Y.shape} and {C.shape}.")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    weights = np.ones((1, Y.shape[1]), Y.dtype) if importance is None else importance.astype(Y.dtype)[None]
+    if np.isnan(Y).any():
+        weights, Y = np.where(np.isnan(Y), Y.dtype.type(0), weights), np.nan_to_num(Y, nan=0.0)
+    scores = np.zeros((len(Y), len(C))) if start is None else np.array(start, dtype=np.float64)
+    penalty = np.zeros(len(C)) if ridge is None else np.asarray(ridge, dtype=np.float64)
+    n_iter = np.zeros(len(Y), dtype=np.int64)
+    max_iter = 1 if loss.quadratic else max_iter
+    compiled = Y.size >= COMPILED_FROM if compiled is None else compiled
+    if scores.size and compiled and loss.huber_delta is not None and not mean_damping:
+        from ..kernels.regression import huber_rows
+
+        C = np.ascontiguousarray(C, dtype=Y.dtype)
+        map_ranges(
+            huber_rows, len(Y), np.ascontiguousarray(Y), C, products_of_rows(C), weights, loss.huber_delta,
+            penalty, damping, tol, max_iter, scores, n_iter,
+        )  # fmt: skip
+    elif scores.size:
+        rows = max(1, BLOCK_ENTRIES // max(Y.shape[1], len(C) ** 2))
+        for first in range(0, len(Y), rows):
+            part = slice(first, first + rows)
+            fit_rows(
+                Y[part], C.astype(np.float64), loss, weights if len(weights) == 1 else weights[part], penalty,
+                (damping, mean_damping), tol, max_iter, scores[part], n_iter[part],
+            )  # fmt: skip
+    unfinished = 0.0 if loss.quadratic or not scores.size else float(np.mean(n_iter == max_iter))
+    most = int(n_iter.max(initial=0))
+    return Solution(scores.astype(Y.dtype), most, converged=unfinished <= UNFINISHED, residual=unfinished)
+
+
+def products_of_rows(C: Array) -> Array:
+    """``C[a] * C[b]`` for b <= a, in the order of the lower triangle of a matrix."""
+    rows, columns = np.tril_indices(len(C))
+    return C[rows] * C[columns]
+
+
+def fit_rows(
+    Y: Array,
+    C: Array,
+    loss: Reweighted,
+    weights: Array,
+    ridge: Array,
+    damping: tuple[float, float],
+    tol: float,
+    max_iter: int,
+    scores: Array,
+    n_iter: Array,
+) -> None:
+    """Improve ``scores`` (n, k) in place and count iterations in ``n_iter`` (n,); twin of the compiled ``huber_rows``.
+
+    ``weights`` have one row for all where no entry is missing.
+    """
+    size = np.abs(Y).mean(axis=1, dtype=np.float64)
+    floor = np.full(len(Y), np.inf)  # of residuals, where the weight is singular
+    scores[size == 0] = 0
+    active = np.flatnonzero(size)
+    for _ in range(max_iter):
+        if active.size == 0:
+            return
+        y, given, penalty = Y[active], weights if len(weights) == 1 else weights[active], ridge
+        distance = np.abs(y - scores[active] @ C)
+        if loss.singular:
+            least = np.maximum(MEDIAN_FLOOR * _median(distance, given), MEAN_FLOOR * size[active])
+            floor[active] = np.minimum(floor[active], least)
+            unit = floor[active, None]  # keeps the weights of data in any units near 1
+            distance, given, penalty = np.maximum(distance, unit), given * unit, ridge * unit
+        found = weighted_least_squares(
+            y, C, given * loss.irls_weight(distance), penalty, damping=damping[0], mean_damping=damping[1]
+        )
+        moved = np.linalg.norm(found - scores[active], axis=1)
+        scores[active] = found
+        n_iter[active] += 1
+        active = active[moved > tol * np.maximum(np.linalg.norm(found, axis=1), np.finfo(np.float64).tiny)]
+
+
+def _median(distance: Array, weights: Array) -> Array:
+    """Median of each row over its observed entries; every row has some."""
+    if len(weights) == 1:
+        return np.median(distance, axis=1)
+    return np.nanmedian(np.where(weights > 0, distance, np.nan), axis=1)
