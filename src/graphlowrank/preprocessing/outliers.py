@@ -15,7 +15,7 @@ import numpy as np
 
 from .._backend import Array
 from .._evenly import evenly
-from ..graphs.search import nearest_neighbours
+from ..graphs.search import nearest_neighbors
 from .imputer import Filling, directions_of, drawn_rows, in_blocks, learn_filling
 from .missing import middle_and_spread, observed_median
 
@@ -167,7 +167,7 @@ def _gain(X: Array, n_neighbors: int, spread: Array) -> tuple[Array, Array]:
 
 def _loss(X: Array, hidden: Array, points: Array, n_neighbors: int, spread: Array) -> Array:
     """Mean error (n,) of each sample's hidden entries in deviations, capped; NaN for a sample without any."""
-    near = nearest_neighbours(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
+    near = nearest_neighbors(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
     rows, columns = np.nonzero(hidden)
     seen = np.where(hidden, np.nan, X)
     found = _row_medians(seen[near[rows], columns[:, None]])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,3 +166,8 @@ def dense_rows(X: Data) -> Array:
 def some_rows(width: int, entries: int, *, at_most: int) -> int:
     """Rows of a width that together have about so many entries, at least one."""
     return max(1, min(at_most, entries // max(width, 1)))
+
+
+def is_sparse(X: object) -> TypeIs[ShiftedSparse]:
+    """Whether the data are stored sparse."""
+    return isinstance(X, ShiftedSparse)
