@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import Side, alternate_matrix, decode_subspace, fit_bandlimited, fit_smooth, upsample
-from graphlowrank.graphs import Graph, chain_graph, lowest_eigenpairs
+from graphlowrank.graphs import Graph, lowest_eigenpairs, path_graph
 from graphlowrank.guarantees import (
     alternate_bound,
     amplification,
@@ -193,7 +193,7 @@ def test_noise_is_not_low_rank_on_any_graph(clusters):
 
 
 def test_an_outlying_node_is_told_of_unless_sampling_is_optimal():
-    graph = disjoint(random_graph(200, 0.1, spread=0.2), chain_graph(2))
+    graph = disjoint(random_graph(200, 0.1, spread=0.2), path_graph(2))
     options = {"k": 2, "sample_graph": graph, "feature_graph": None, "downsampling": (5, 1), "random_state": 0}
     X = np.random.default_rng(0).standard_normal((202, 4))
     uniform, optimal = diagnose(X, **options), diagnose(X, sampling="optimal", **options)
@@ -242,7 +242,7 @@ def test_advice_fits_the_model(blobs):
 
 
 def test_a_draw_that_sees_nothing_is_told_of():
-    graph = chain_graph(100)
+    graph = path_graph(100)
     found = diagnose(
         np.random.default_rng(0).standard_normal((100, 4)), k=6, sample_graph=graph, feature_graph=None,
         sampling=(np.arange(6), None),
