@@ -24,20 +24,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from graphlowrank.preprocessing.standardize import Block, sampled_block
+from graphlowrank.two_graphs import graphs_of
 from sklearn.datasets import load_digits
 
 from graphlowrank._progress import Progress
 from graphlowrank._threads import limit_threads
 from graphlowrank.auto.gammas import LATTICE, choose_gammas, hide_entries
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
-from graphlowrank.decoders import Side
 from graphlowrank.decoders.subspace import decode_subspace
 from graphlowrank.linalg.svd import leading_svd, rank_of
 from graphlowrank.metrics import recovery_error
 from graphlowrank.models import solve_frpcag
 from graphlowrank.options import AUTO_GAMMAS, Settings
-from graphlowrank.preprocessing.standardize import Block, sampled_block
-from graphlowrank.two_graphs import graphs_of
+from graphlowrank.sampling import SampledNodes
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
 OUTLIER_SIZE = 10.0  # deviations of the clean matrix
@@ -53,8 +53,8 @@ class Case:
     X_true: np.ndarray
     rank: int
     block: Block
-    samples: Side
-    features: Side
+    samples: SampledNodes
+    features: SampledNodes
     laplacians: tuple
 
     def solve(self, gammas, X=None, start=None, **options):

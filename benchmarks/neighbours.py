@@ -194,7 +194,7 @@ def pynndescent_child(folder, widths):
 def ours(engine, **constants):
     def search(X):
         with patch.multiple(cells, **constants) if constants else nullcontext():
-            return neighbours.nearest_neighbours(X, K, engine=engine, random_state=0)[1]
+            return neighbours.nearest_neighbors(X, K, engine=engine, random_state=0)[1]
 
     return search
 
@@ -463,7 +463,7 @@ def main():
     tables = []
     with tempfile.TemporaryDirectory() as cache, limit_threads(chosen.threads):
         known = [e for e in engines(Path(cache)) if not any(word in e.name for word in chosen.skip)]
-        neighbours.nearest_neighbours(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
+        neighbours.nearest_neighbors(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
         for name, loader in {**DATA, **(LARGE if chosen.large else {})}.items():
             if not any(word in name for word in chosen.only):
                 continue

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from graphlowrank._files import write_atomically
-from graphlowrank.decoders import Side, decode_ideal, decode_subspace
+from graphlowrank.decoders import SampledNodes, decode_ideal, decode_subspace
 from graphlowrank.graphs import Graph, as_graph, knn_graph, lowest_eigenpairs
 from graphlowrank.guarantees import amplification, ideal_bound, subspace_bound, subspace_matrix_bound
 from graphlowrank.metrics import recovery_error
@@ -92,7 +92,7 @@ def measure(samples: Spectral, features: Spectral, n_kept: int, rng: np.random.G
     clean = X[np.ix_(rows, columns)]
     noise = rng.standard_normal(clean.shape)
     noise *= NOISE * np.linalg.norm(clean) / np.linalg.norm(noise)
-    sides = Side(samples.graph, rows), Side(features.graph, columns)
+    sides = SampledNodes(samples.graph, rows), SampledNodes(features.graph, columns)
     bases = {"sample_basis": samples.basis, "feature_basis": features.basis}
 
     isometries = isometry(samples.basis, rows), isometry(features.basis, columns)

@@ -1,11 +1,10 @@
 """Compressed matrices whose answer is known, and dense twins of the decoders' fits."""
 
 import numpy as np
-
-from graphlowrank.decoders import Side
-from graphlowrank.graphs import lowest_eigenpairs
 from graphlowrank.preprocessing.standardize import StandardisedData
-from graphlowrank.sampling import draw
+
+from graphlowrank.graphs import lowest_eigenpairs
+from graphlowrank.sampling import SampledNodes, draw
 from helpers import disjoint, random_graph
 
 
@@ -21,7 +20,10 @@ class Problem:
             draw(graph, m, random_state=seed) for graph, m in zip(self.graphs, (m_rows, m_columns), strict=True)
         )
         weights = [rng.uniform(0.3, 3, len(i)) if weighted else None for i in (rows, columns)]
-        self.samples, self.features = Side(self.graphs[0], rows, weights[0]), Side(self.graphs[1], columns, weights[1])
+        self.samples, self.features = (
+            SampledNodes(self.graphs[0], rows, weights[0]),
+            SampledNodes(self.graphs[1], columns, weights[1]),
+        )
         self.block = np.ix_(rows, columns)
         self.noise = noise * rng.standard_normal((len(rows), len(columns)))
         self.X_small = self.X[self.block] + self.noise

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from decoder_helpers import Problem, as_data, unit, weakly_joined
 from graphlowrank.decoders import (
     DECODERS,
-    Side,
+    SampledNodes,
     alternate_matrix,
     decode_alternate,
     decode_approximate2,
@@ -23,7 +23,7 @@ from graphlowrank.decoders import (
     upsample,
 )
 from graphlowrank.decoders.factors import factorise
-from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.sampling import draw
 from helpers import disjoint, random_graph
 
@@ -40,7 +40,9 @@ def test_factors_multiply_back_to_the_matrix(weighted):
 def test_weighted_factors_are_the_best_weighted_approximation(rng):
     rows, columns = rng.uniform(0.2, 4, 12), rng.uniform(0.2, 4, 9)
     X = rng.standard_normal((12, 9))
-    factors = factorise(X, Side(None, np.arange(12), rows), Side(None, np.arange(9), columns), n_components=2)
+    factors = factorise(
+        X, SampledNodes(None, np.arange(12), rows), SampledNodes(None, np.arange(9), columns), n_components=2
+    )
     assert_allclose(factors.centre, rows @ X / rows.sum())
     left = X - factors.centre - factors.samples @ factors.features.T
     loss = np.sum(rows[:, None] * columns * left**2)
@@ -74,11 +76,11 @@ def test_the_ideal_decoder_is_least_squares_on_the_basis():
 
 def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
     """The last eigenvector sits on two nodes that were not drawn: fitting it would fit noise."""
-    core, pair = random_graph(40, 0.3, spread=0.2), chain_graph(2)
+    core, pair = random_graph(40, 0.3, spread=0.2), path_graph(2)
     W = disjoint(core, pair).weights.tolil()
     W[0, 40] = W[40, 0] = 1e-3
     graph = type(core)(W.tocsr())
-    samples, features = Side(graph, np.arange(0, 30)), Side(None, np.arange(8))
+    samples, features = SampledNodes(graph, np.arange(0, 30)), SampledNodes(None, np.arange(8))
     rng = np.random.default_rng(0)
     X = np.outer(np.ones(42), rng.standard_normal(8))
     X_small = X[:30] + 0.01 * rng.standard_normal((30, 8))
@@ -90,13 +92,15 @@ def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
 def test_a_badly_seen_eigenvector_does_not_take_the_others_with_it():
     """The second of six eigenvectors sits on an undrawn pair; the four after it must still be fitted."""
     rng = np.random.default_rng(0)
-    W = disjoint(knn_graph(rng.random((300, 2)), 8), chain_graph(2)).weights.tolil()
+    W = disjoint(knn_graph(rng.random((300, 2)), 8), path_graph(2)).weights.tolil()
     W[0, 300] = W[300, 0] = 1e-4
-    graph = type(chain_graph(2))(W.tocsr())
+    graph = type(path_graph(2))(W.tocsr())
     vectors = lowest_eigenpairs(graph, 6)[1]
     X = vectors[:, [0, 2, 3, 4, 5]] @ rng.standard_normal((5, 20))
     keep = np.sort(rng.choice(300, 100, replace=False))
-    M = decode_ideal(X[keep], Side(graph, keep), Side(None, np.arange(20)), n_components=5).low_rank.to_array()
+    M = decode_ideal(
+        X[keep], SampledNodes(graph, keep), SampledNodes(None, np.arange(20)), n_components=5
+    ).low_rank.to_array()
     assert np.linalg.norm(M[:300] - X[:300]) < 0.02 * np.linalg.norm(X)
 
 
@@ -106,13 +110,15 @@ def test_the_ideal_decoder_sees_every_component():
         (2, 9)
     )
     keep = draw(graph, 40, random_state=0)
-    M = decode_ideal(X[keep], Side(graph, keep), Side(None, np.arange(9)), n_components=2).low_rank.to_array()
+    M = decode_ideal(
+        X[keep], SampledNodes(graph, keep), SampledNodes(None, np.arange(9)), n_components=2
+    ).low_rank.to_array()
     assert_allclose(M, X, atol=1e-8)
 
 
 def test_a_filter_may_vanish_on_low_frequencies(rng):
     graph = knn_graph(rng.random((120, 2)), 8)
-    side = Side(graph, draw(graph, 60, random_state=0))
+    side = SampledNodes(graph, draw(graph, 60, random_state=0))
     values = rng.standard_normal((60, 2))
     found = fit_smooth(side, values, gamma=0.1, filter=lambda x: np.maximum(x - 0.3, 0.0) ** 2)
     assert found.converged
@@ -127,7 +133,7 @@ def test_filters_that_are_no_penalty_are_refused(bad):
 
 def test_normalisation_counts_delta_once_whichever_side_is_compressed():
     problem = Problem()
-    complete = Side(None, np.arange(40)), Side(None, np.arange(30))
+    complete = SampledNodes(None, np.arange(40)), SampledNodes(None, np.arange(30))
     rows, columns = problem.samples.indices, problem.features.indices
     for X_small, sides in (
         (problem.X_small, problem.sides),
@@ -200,7 +206,7 @@ def test_alternate_tends_to_ideal_as_the_gap_closes():
         graphs = weakly_joined(40, 4, tie, 0), weakly_joined(32, 4, tie, 9)
         Q, P = (lowest_eigenpairs(graph, 4)[1] for graph in graphs)
         X = Q @ np.random.default_rng(0).standard_normal((4, 4)) @ P.T
-        sides = [Side(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
+        sides = [SampledNodes(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
         X_small = X[np.ix_(*(side.indices for side in sides))]
         ideal = decode_ideal(X_small, *sides, n_components=3, k_samples=4, k_features=4).low_rank.to_array()
         assert_allclose(ideal, X, atol=1e-7)
@@ -217,7 +223,7 @@ def test_the_orthonormal_fit_descends_and_stays_orthonormal():
     problem = Problem(k=4)
     values = np.linalg.qr(problem.Q[problem.samples.indices])[0]
     weights = np.random.default_rng(0).uniform(0.05, 5, 20)
-    side = Side(problem.graphs[0], problem.samples.indices, weights)
+    side = SampledNodes(problem.graphs[0], problem.samples.indices, weights)
     solution = fit_orthonormal(side, values, radius=0.1, tol=1e-9, max_iter=5000)
     assert_allclose(solution.X.T @ solution.X, np.eye(4), atol=1e-10)
     assert np.all(np.diff(solution.objective) <= 1e-12)
@@ -242,7 +248,7 @@ def test_the_orthonormal_decoder_is_close_on_clusters():
     graphs = weakly_joined(60, 3, 1e-3, 0), weakly_joined(48, 3, 1e-3, 9)
     Q, P = (lowest_eigenpairs(graph, 3)[1] for graph in graphs)
     X = Q @ np.diag([3.0, 2.0, 1.5]) @ P.T
-    sides = [Side(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
+    sides = [SampledNodes(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
     M = decode_orthonormal(X[np.ix_(*(side.indices for side in sides))], *sides, n_components=2).low_rank
     assert np.linalg.norm(M.to_array() - X) < 0.25 * np.linalg.norm(X)
     assert M.rank == 2
@@ -261,7 +267,7 @@ def test_projections_reproduce_data_in_their_subspace():
     graphs = weakly_joined(40, 4, 1e-9, 0), weakly_joined(32, 4, 1e-9, 9)
     Q, P = (lowest_eigenpairs(graph, 4)[1] for graph in graphs)
     X = Q @ np.random.default_rng(0).standard_normal((4, 4)) @ P.T
-    sides = [Side(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
+    sides = [SampledNodes(graph, draw(graph, graph.n_nodes // 2, random_state=1)) for graph in graphs]
     X_small = X[np.ix_(*(side.indices for side in sides))]
     for decode in (decode_approximate2, decode_approximate3):
         assert_allclose(decode(X_small, *sides, data=X, n_components=3).low_rank.to_array(), X, atol=1e-5)
@@ -307,7 +313,7 @@ def test_every_decoder_keeps_the_dtype_and_its_factors_orthonormal(name, dtype):
 def test_every_decoder_does_nothing_where_everything_was_kept(name, rng):
     """On complete data of exact rank all return the data (some after shrinking or smoothing them a little)."""
     graphs = random_graph(20, spread=0.5), random_graph(15, seed=1, spread=0.5)
-    sides = [Side(graph, np.arange(graph.n_nodes)) for graph in graphs]
+    sides = [SampledNodes(graph, np.arange(graph.n_nodes)) for graph in graphs]
     X = rng.standard_normal((20, 3)) @ rng.standard_normal((3, 15)) + 1
     options = {
         "approximate2": {"data": X}, "approximate3": {"data": X}, "robust": {"data": as_data(X)},
@@ -321,6 +327,6 @@ def test_every_decoder_does_nothing_where_everything_was_kept(name, rng):
 
 @pytest.mark.parametrize("name", ["subspace", "alternate", "approximate", "orthonormal"])
 def test_a_component_without_a_sample_is_refused_by_every_decoder(name):
-    graph = disjoint(chain_graph(6), chain_graph(6))
+    graph = disjoint(path_graph(6), path_graph(6))
     with pytest.raises(ValueError, match="without a kept node"):
-        DECODERS[name](np.eye(3), Side(graph, np.arange(3)), Side(None, np.arange(3)), n_components=1)
+        DECODERS[name](np.eye(3), SampledNodes(graph, np.arange(3)), SampledNodes(None, np.arange(3)), n_components=1)

@@ -8,11 +8,11 @@ from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
 from graphlowrank.clustering.labels import decode_labels
-from graphlowrank.decoders import LowRankMatrix, Side, decode_subspace, upsample
-from graphlowrank.graphs import Graph, chain_graph, knn_graph
+from graphlowrank.decoders import LowRankMatrix, decode_subspace, upsample
+from graphlowrank.graphs import Graph, knn_graph, path_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.regression import robust_scores
-from graphlowrank.sampling import draw
+from graphlowrank.sampling import SampledNodes, draw
 from helpers import disjoint, random_graph
 
 
@@ -72,12 +72,12 @@ def test_upsampling_keeps_float32(rng):
 
 def test_component_without_a_sample_is_refused():
     with pytest.raises(ValueError, match="without a kept node"):
-        upsample(disjoint(chain_graph(3), chain_graph(3)), np.array([0]), np.ones((1, 1)))
+        upsample(disjoint(path_graph(3), path_graph(3)), np.array([0]), np.ones((1, 1)))
 
 
 def test_unfinished_decoding_warns():
     with pytest.warns(ConvergenceWarning, match="Decoding did not converge"):
-        upsample(chain_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3)
+        upsample(path_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3)
 
 
 # --- subspace -----------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_sampled_block_is_reproduced(rng):
     samples, features = random_graph(30, spread=0.5), random_graph(20, seed=1, spread=0.5)
     rows, columns = np.arange(0, 30, 2), np.arange(0, 20, 2)
     X_small = rng.standard_normal((15, 3)) @ rng.standard_normal((3, 10)) + 5
-    M = decode_subspace(X_small, Side(samples, rows), Side(features, columns), n_components=3).low_rank
+    M = decode_subspace(X_small, SampledNodes(samples, rows), SampledNodes(features, columns), n_components=3).low_rank
     M = M.rescaled(2.0, 1.0)
     assert M.shape == (30, 20)
     assert M.rank == 3
@@ -100,14 +100,16 @@ def test_decoding_is_the_dense_twin(rng):
     samples, features = random_graph(25, spread=0.5), random_graph(16, seed=1, spread=0.5)
     rows, columns = draw(samples, 12, random_state=0), draw(features, 9, random_state=0)
     X_small = rng.standard_normal((12, 4)) @ rng.standard_normal((4, 9))
-    M = decode_subspace(X_small, Side(samples, rows), Side(features, columns), n_components=4).low_rank.to_array()
+    M = decode_subspace(
+        X_small, SampledNodes(samples, rows), SampledNodes(features, columns), n_components=4
+    ).low_rank.to_array()
     half = dense_upsample(samples, rows, X_small)  # interpolation is linear, so factors need not be formed
     assert_allclose(M, dense_upsample(features, columns, half.T).T, atol=1e-6)
 
 
 def test_without_compression_decoding_is_the_truncated_svd(rng):
     X = rng.standard_normal((20, 8))
-    M = decode_subspace(X, Side(None, np.arange(20)), Side(None, np.arange(8)), n_components=2).low_rank
+    M = decode_subspace(X, SampledNodes(None, np.arange(20)), SampledNodes(None, np.arange(8)), n_components=2).low_rank
     mean = X.mean(axis=0)
     u, s, vt = np.linalg.svd(X - mean, full_matrices=False)
     assert_allclose(M.to_array(), (u[:, :2] * s[:2]) @ vt[:2] + mean, atol=1e-10)
@@ -188,7 +190,9 @@ def test_labels_are_spread_over_the_graph(blobs):
     graph = knn_graph(X, 8)
     keep = draw(graph, 20, random_state=0)
     for scores in ("whitened", "scaled"):
-        found = decode_labels(X[keep] - X[keep].mean(axis=0), Side(graph, keep), 3, scores=scores, random_state=0)
+        found = decode_labels(
+            X[keep] - X[keep].mean(axis=0), SampledNodes(graph, keep), 3, scores=scores, random_state=0
+        )
         assert clustering_error(y, found.labels) == 0
         assert_allclose(found.soft_labels.sum(axis=1), 1, atol=1e-6)
         assert np.all(found.soft_labels >= 0)
@@ -199,7 +203,7 @@ def test_soft_labels_are_the_harmonic_extension(blobs):
     X, _ = blobs
     graph = knn_graph(X + 3 * np.random.default_rng(0).standard_normal(X.shape), 8)
     keep = draw(graph, 30, random_state=0)
-    found = decode_labels(X[keep] - X[keep].mean(axis=0), Side(graph, keep), 3, random_state=0)
+    found = decode_labels(X[keep] - X[keep].mean(axis=0), SampledNodes(graph, keep), 3, random_state=0)
     assert_allclose(found.soft_labels, dense_upsample(graph, keep, found.soft_labels[keep]), atol=1e-3)
     assert set(found.soft_labels[keep].ravel()) == {0.0, 1.0}
 
@@ -207,17 +211,17 @@ def test_soft_labels_are_the_harmonic_extension(blobs):
 def test_more_clusters_than_directions(rng):
     y = np.repeat(np.arange(5), 30)
     line = 10.0 * y[:, None] + rng.standard_normal((150, 1)) / 3
-    found = decode_labels(line - line.mean(), Side(None, np.arange(150)), 5, random_state=0)
+    found = decode_labels(line - line.mean(), SampledNodes(None, np.arange(150)), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0
     assert found.scores == "scaled"  # what was used, not what was asked for
     plane = np.column_stack([line, 1e-5 * rng.standard_normal((150, 8))])  # one real direction, eight of dust
-    found = decode_labels(plane - plane.mean(axis=0), Side(None, np.arange(150)), 5, random_state=0)
+    found = decode_labels(plane - plane.mean(axis=0), SampledNodes(None, np.arange(150)), 5, random_state=0)
     assert clustering_error(y, found.labels) == 0
 
 
 def test_without_compression_labels_are_k_means(blobs):
     X, y = blobs
-    found = decode_labels(X - X.mean(axis=0), Side(None, np.arange(len(X))), 3, random_state=0)
+    found = decode_labels(X - X.mean(axis=0), SampledNodes(None, np.arange(len(X))), 3, random_state=0)
     assert clustering_error(y, found.labels) == 0
 
 

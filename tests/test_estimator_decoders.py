@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from graphlowrank.preprocessing.standardize import StandardisedData
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import CompressiveClustering, CompressivePCA, small_problem
@@ -9,7 +10,6 @@ from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import Graph
 from graphlowrank.metrics import clustering_error, recovery_error
-from graphlowrank.preprocessing.standardize import StandardisedData
 from graphlowrank.sampling import choose
 from helpers import disjoint
 

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from graphlowrank.preprocessing.standardize import prepare
 from numpy.testing import assert_array_equal
 
 from graphlowrank import CompressiveClustering, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs
@@ -13,7 +14,6 @@ from graphlowrank.experiments import data, growth, robust, timing
 from graphlowrank.experiments.spec import parse_experiment, read_experiment
 from graphlowrank.graphs import knn_graph
 from graphlowrank.methods import METHODS, Fitted
-from graphlowrank.preprocessing.standardize import prepare
 
 # Seconds and iterations as printed, row by row: G_r, G_c, FRPCAG, CPCA, RPCAG, RPCA; None for infinity.
 PRINTED = {

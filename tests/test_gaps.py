@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from graphlowrank.preprocessing.standardize import mean_and_deviation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -19,13 +20,12 @@ from graphlowrank import (
 )
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
-from graphlowrank.graphs.search import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.losses import Huber
 from graphlowrank.models.regression import robust_scores
 from graphlowrank.preprocessing.imputer import fill_gaps, learn_filling
-from graphlowrank.preprocessing.missing import has_gaps, observed_mean, observed_median
-from graphlowrank.preprocessing.standardize import mean_and_deviation
+from graphlowrank.preprocessing.missing import has_missing, observed_mean, observed_median
 from graphlowrank.solvers.irls import irls
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
@@ -63,11 +63,11 @@ def test_statistics_are_those_of_the_observed_entries(seed, share):
 
 def test_gaps_are_noticed():
     X = np.ones((4, 3))
-    assert not has_gaps(X)
-    assert not has_gaps(np.array([[1e308, 1e308], [-1e308, -1e308]]))
-    assert not has_gaps(np.array([[np.inf, -np.inf]]))
+    assert not has_missing(X)
+    assert not has_missing(np.array([[1e308, 1e308], [-1e308, -1e308]]))
+    assert not has_missing(np.array([[np.inf, -np.inf]]))
     X[2, 1] = np.nan
-    assert has_gaps(X)
+    assert has_missing(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_array_equal(observed_mean(np.array([[np.nan, 2.0], [np.nan, 4.0]])), [3, 3])
@@ -104,7 +104,7 @@ def test_neighbours_are_better_than_by_distances_over_common_entries():
     edges = knn_graph(gaps, 10).weights.tocoo()
     ours = np.mean(y[edges.coords[0]] == y[edges.coords[1]])
     assert ours > np.mean(y[usual] == y[:800, None]) + 0.05
-    _, true = nearest_neighbours(X[:800], 10)
+    _, true = nearest_neighbors(X[:800], 10)
     assert ours > 0.75 * np.mean(y[true] == y[:800, None])
 
 

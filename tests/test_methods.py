@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from graphlowrank.preprocessing.standardize import prepare
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
@@ -8,7 +9,6 @@ from sklearn.preprocessing import StandardScaler, normalize
 from graphlowrank import CompressiveClustering
 from graphlowrank.methods import METHODS, cluster, fit, parameter_grid, sample_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.preprocessing.standardize import prepare
 
 PAPER = {"kmeans", "le", "lle", "pca", "glpca", "mmf", "nmf", "gnmf", "rpca", "rpcag", "frpcag", "cpca"}
 

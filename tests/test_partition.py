@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.clustering import Candidate, choose, consensus, improve, merge, modularity_along, moves
 from graphlowrank.clustering.selection import neighbour_shares
-from graphlowrank.decoders import Side
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import conductance, modularity
+from graphlowrank.sampling import SampledNodes
 
 
 def random_graph(seed, n=30, density=0.15, dtype=np.float64):
@@ -116,7 +116,7 @@ def test_merging_joins_the_halves_of_cliques():
 
 def test_the_least_conductance_is_taken_and_scaled_scores_have_a_handicap():
     W, y = cliques([20, 20, 20])
-    side = Side(Graph(W), np.arange(60), None)
+    side = SampledNodes(Graph(W), np.arange(60), None)
     wrong = np.r_[np.zeros(40, dtype=int), np.repeat([1, 2], 10)]  # two cliques in one cluster: no single move helps
 
     def candidate(labels, scores):

@@ -9,11 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from decoder_helpers import Problem, as_data
 from graphlowrank import CompressivePCA, RobustPCA
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.decoders import Side, decode_robust, decode_subspace
+from graphlowrank.decoders import decode_robust, decode_subspace
 from graphlowrank.decoders.robust import Errors
 from graphlowrank.kernels.regression import huber_rows
 from graphlowrank.metrics import recovery_error
 from graphlowrank.models.losses import Huber
+from graphlowrank.sampling import SampledNodes
 from graphlowrank.solvers.irls import fit_rows, irls, products_of_rows
 
 # --- regression ------------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ def test_a_low_rank_matrix_is_recovered_under_gross_errors_without_graphs(seed, 
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((120, 3)) @ rng.standard_normal((3, 90)) + rng.standard_normal(90)
     rows, columns = np.sort(rng.choice(120, 40, replace=False)), np.sort(rng.choice(90, 30, replace=False))
-    sides = [Side(None, kept, rng.uniform(0.5, 2, len(kept)) if weighted else None) for kept in (rows, columns)]
+    sides = [SampledNodes(None, kept, rng.uniform(0.5, 2, len(kept)) if weighted else None) for kept in (rows, columns)]
     dirty = X.copy()
     dirty[rng.random(X.shape) < 0.1] += 30
     found = decode_robust(X[np.ix_(rows, columns)], *sides, data=as_data(dirty), n_components=3)
@@ -125,7 +126,7 @@ def test_a_factor_below_the_noise_is_not_fitted_to_it():
     X = np.outer(rng.standard_normal(200), rng.standard_normal(80)) + 5
     dirty = X + 0.05 * rng.standard_normal(X.shape)
     rows, columns = np.arange(0, 200, 4), np.arange(0, 80, 2)
-    sides = Side(None, rows), Side(None, columns)
+    sides = SampledNodes(None, rows), SampledNodes(None, columns)
     small = X[np.ix_(rows, columns)] + 1e-6 * rng.standard_normal((50, 40))  # as clean as a solver makes it
     found = decode_robust(small, *sides, data=as_data(dirty), n_components=4).low_rank
     assert recovery_error(X, found.to_array()) < 0.02

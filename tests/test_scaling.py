@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graphlowrank.preprocessing.standardize import prepare
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,7 +12,6 @@ from sklearn.datasets import load_digits
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing.scaling import choose_scaling, recovery_scaling, scaling_of
-from graphlowrank.preprocessing.standardize import prepare
 
 
 @pytest.fixture

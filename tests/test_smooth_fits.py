@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from decoder_helpers import Problem, dense_fit, dense_interpolation, unit
 from graphlowrank.clustering.labels import decode_labels
 from graphlowrank.decoders import (
-    Side,
+    SampledNodes,
     decode_approximate,
     decode_subspace,
     fit_smooth,
@@ -18,7 +18,7 @@ from graphlowrank.decoders import (
 )
 from graphlowrank.decoders import penalty as penalty_module
 from graphlowrank.decoders.factors import factorise
-from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.sampling import draw
 from graphlowrank.solvers import conjugate_gradients
 
@@ -85,8 +85,8 @@ def test_negative_gamma_is_refused():
 @pytest.mark.parametrize("gamma", [0.0, 0.1])
 @pytest.mark.parametrize("power", [1, 2])
 def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
-    graph = chain_graph(400)
-    side = Side(graph, np.arange(0, 400, 40))
+    graph = path_graph(400)
+    side = SampledNodes(graph, np.arange(0, 400, 40))
     values = rng.standard_normal((10, 2))
     monkeypatch.setattr(conjugate_gradients, "STALL_AFTER", 5)
     made = []
@@ -104,7 +104,7 @@ def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
 
 def test_unfinished_fits_warn():
     with pytest.warns(ConvergenceWarning, match="lower the power of the filter"):
-        fit_smooth(Side(chain_graph(200), np.array([0, 199])), np.ones((2, 1)), gamma=1e-6, filter=3, max_iter=3)
+        fit_smooth(SampledNodes(path_graph(200), np.array([0, 199])), np.ones((2, 1)), gamma=1e-6, filter=3, max_iter=3)
 
 
 def test_a_higher_power_sharpens_the_gap():
@@ -112,7 +112,7 @@ def test_a_higher_power_sharpens_the_gap():
     angles = np.sort(np.random.default_rng(0).uniform(0, 2 * np.pi, 400))
     graph = knn_graph(np.column_stack([np.cos(angles), np.sin(angles)]), 6)
     truth = lowest_eigenpairs(graph, 5)[1]
-    side = Side(graph, draw(graph, 80, random_state=0))
+    side = SampledNodes(graph, draw(graph, 80, random_state=0))
     errors = [
         np.linalg.norm(fit_smooth(side, truth[side.indices], gamma=0, filter=power).X - truth) for power in (1, 2)
     ]
@@ -166,10 +166,10 @@ def test_regularised_labels_are_the_dense_fit_and_may_overrule_k_means(blobs):
     small = X[keep] - X[keep].mean(axis=0)
     wrong = np.flatnonzero(y[keep] == 0)[0]
     small[wrong] = small[np.flatnonzero(y[keep] == 1)[0]]  # k-means must take this sample for the other group
-    plain = decode_labels(small, Side(graph, keep), 3, scores="scaled", random_state=0)
-    smoothed = decode_labels(small, Side(graph, keep), 3, scores="scaled", gamma=1.0, random_state=0)
+    plain = decode_labels(small, SampledNodes(graph, keep), 3, scores="scaled", random_state=0)
+    smoothed = decode_labels(small, SampledNodes(graph, keep), 3, scores="scaled", gamma=1.0, random_state=0)
     indicators = np.eye(3)[plain.labels[keep]]
-    dense = np.clip(dense_fit(Side(graph, keep), indicators, 1.0), 0, None)
+    dense = np.clip(dense_fit(SampledNodes(graph, keep), indicators, 1.0), 0, None)
     assert_allclose(smoothed.soft_labels, dense / dense.sum(axis=1, keepdims=True), atol=1e-4)
     own = np.bincount(plain.labels[y == 0]).argmax()
     assert plain.labels[keep[wrong]] != own

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graphlowrank.preprocessing.standardize import StandardisedData, mean_and_deviation, standardised
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,11 +14,10 @@ from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.graphs import knn_graph
 from graphlowrank.graphs import search_sparse as sparse_search
 from graphlowrank.graphs.candidates import Candidates
-from graphlowrank.graphs.search import nearest_neighbours, nearest_to
+from graphlowrank.graphs.search import nearest_neighbors, nearest_to
 from graphlowrank.linalg.svd import sketched_directions
 from graphlowrank.preprocessing.scaling import choose_scaling, scaling_of
 from graphlowrank.preprocessing.sparse import ShiftedSparse, as_shifted_sparse
-from graphlowrank.preprocessing.standardize import StandardisedData, mean_and_deviation, standardised
 
 
 def counts(n=300, p=120, n_groups=3, seed=0, dtype=np.float64):
@@ -102,12 +102,12 @@ def test_sketched_directions_are_the_leading_ones():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("by_products", [True, False])
 def test_neighbours_are_those_of_the_dense_rows(monkeypatch, dtype, by_products):
-    monkeypatch.setattr(sparse_search, "SPARSE_PRICE", 0 if by_products else 1e9)
+    monkeypatch.setattr(sparse_search, "SPARSE_COST", 0 if by_products else 1e9)
     monkeypatch.setattr(sparse_search, "DENSE_ENTRIES", 50 * 40)
     monkeypatch.setattr(sparse_search, "PRODUCT_ENTRIES", 50 * 200)
     X = shifted(1, n=200, p=40, dtype=dtype)
-    distances, indices = nearest_neighbours(X, 5, engine="exact")
-    true_distances, true_indices = nearest_neighbours(X.to_array(), 5, engine="exact")
+    distances, indices = nearest_neighbors(X, 5, engine="exact")
+    true_distances, true_indices = nearest_neighbors(X.to_array(), 5, engine="exact")
     assert_allclose(distances, true_distances, rtol=1e-4 if dtype is np.float32 else 1e-10)
     assert np.mean(indices == true_indices) > 0.99
     assert distances.dtype == dtype

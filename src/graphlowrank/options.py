@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ._threads import resolve_n_jobs
 from ._typing import AxisName, MatrixLike
 from .decoders import DECODERS, Decoder
-from .graphs import Graph
+from .graphs import Graph, search_names
 from .models import SOLVERS, SmallSolver
 from .models.losses import LOSSES
 
@@ -29,7 +29,7 @@ def choices() -> dict[str, tuple[str, ...]]:
         "partition": ("graph", "k-means"),
         "scores": ("auto", "whitened", "scaled"),
         "loss": tuple(LOSSES),
-        "neighbors": ("auto", "exact", "approximate"),
+        "neighbors": tuple(search_names()),
         "laplacian": ("auto", "combinatorial", "normalized"),
         "reduction": ("auto", "exact", "random_walk", "rebuild"),
         "solver": tuple(SOLVERS),

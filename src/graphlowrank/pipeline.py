@@ -53,7 +53,7 @@ from .preprocessing import (
 )
 from .records import AxisGraph, Clustering, Clusters, Compressed, LossWeights, Points, Recovery, Run
 from .reduction import reduce_graph
-from .sampling import draw, sample_nodes
+from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
 
 FEATURE_GRAPH_SAMPLES = 10_000  # on which features are compared: enough to rank them, whatever n is
@@ -206,6 +206,23 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
     return AxisGraph(graph, points, n_neighbors)
 
 
+def sample_axes(
+    axes: tuple[AxisGraph, AxisGraph], shape: tuple[int, int], rank: int | None, run: Run
+) -> tuple[SampledNodes, SampledNodes]:
+    """Draw samples and features, or keep those given; ``rank`` guides sizes and optimal sampling."""
+    options = run.options
+    optimal_for = (rank or DEFAULT_RANK) if options.optimal_sampling else None
+    sizes, given = n_kept(options, shape, rank), options.given_indices()
+    samples, features = (
+        sample_nodes(
+            axes[i].graph, shape[i], sizes[i], given=given[i], optimal_for=optimal_for, random_state=run.rng,
+            name=f"{name}_indices",
+        )
+        for i, name in enumerate(("sample", "feature"))
+    )  # fmt: skip
+    return samples, features
+
+
 def compress(
     X: Data,
     axes: tuple[AxisGraph, AxisGraph],
@@ -217,20 +234,7 @@ def compress(
     """Sample samples and features, extract the block, and reduce both graphs to the sampled nodes."""
     options, rng = run.options, run.rng
     with run.progress.stage("sampling"):
-        optimal_for = (rank or DEFAULT_RANK) if options.optimal_sampling else None
-        samples, features = (
-            sample_nodes(
-                axis.graph, n, size, given=given, optimal_for=optimal_for, random_state=rng, name=f"{name}_indices"
-            )
-            for axis, n, size, given, name in zip(
-                axes,
-                X.shape,
-                n_kept(options, X.shape, rank),
-                options.given_indices(),
-                ("sample", "feature"),
-                strict=True,
-            )
-        )
+        samples, features = sample_axes(axes, X.shape, rank, run)
         sample_weights = samples.loss_weights(weights.samples)
         feature_weights = features.loss_weights(weights.features)
         # The normalized Laplacian penalizes constants, so features are centered; the combinatorial one does not.

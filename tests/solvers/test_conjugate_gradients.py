@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import chain_graph
+from graphlowrank.graphs import path_graph
 from graphlowrank.linalg.grounded import GroundedLaplacian
 from graphlowrank.solvers.conjugate_gradients import block_pcg
 from helpers import random_graph
@@ -64,7 +64,7 @@ def test_pcg_needs_only_the_array_standard(rng):
 @pytest.mark.parametrize("n", [3, 512, 1300])
 @pytest.mark.parametrize("warm", [False, True])
 def test_compiled_conjugate_gradients_agree_with_the_plain_ones(rng, dtype, n, warm):
-    A = sp.csr_array(chain_graph(n, reach=2).laplacian() + sp.diags_array(rng.uniform(0.1, 10, n)), dtype=dtype)
+    A = sp.csr_array(path_graph(n, reach=2).laplacian() + sp.diags_array(rng.uniform(0.1, 10, n)), dtype=dtype)
     B = rng.standard_normal((n, 4)).astype(dtype)
     B[:, 2] *= warm
     options = {

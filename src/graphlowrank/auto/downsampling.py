@@ -62,7 +62,7 @@ def _auto_rates(options: Options, shape: tuple[int, int], rank: int | None) -> t
 
 
 def enough_samples(n_features: int, rank: int | None) -> int:
-    """Samples that the paper's restricted isometry asks for, as long as the compressed matrix stays small."""
+    """Return how many samples the paper's restricted isometry asks for, if the compressed matrix stays small."""
     rank = rank or DEFAULT_RANK
     bound = required_samples(rank**0.5, rank, DISTORTION, FAILURE, joint=False)
     return max(MIN_SAMPLES, min(bound, MAX_ENTRIES // max(n_features, 1)))

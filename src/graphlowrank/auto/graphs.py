@@ -26,7 +26,7 @@ def choose_laplacian(options: Options, task: Task) -> LaplacianKind:
 
 
 def choose_n_neighbors(options: Options, n_samples: int) -> Choice:
-    """Number of neighbors: 10, or half the mean cluster size if that is less, at least 3."""
+    """Choose the number of neighbors: 10, or half the mean cluster size if that is less, at least 3."""
     if not is_auto(options.n_neighbors):
         return Choice("n_neighbors", int(options.n_neighbors), AS_GIVEN)
     n_clusters = 1 if is_auto(options.n_clusters) else int(options.n_clusters)

@@ -85,7 +85,7 @@ def _lowest_eigenpairs(graph: Graph, n_pairs: int) -> tuple[Array, Array]:
 
 
 def _most_modular(graph: Graph, vectors: Array, rng: np.random.RandomState) -> int:
-    """Number of clusters of highest modularity when small clusters are merged."""
+    """Return the number of clusters of highest modularity when small clusters are merged."""
     n_fine = vectors.shape[1] - 1
     points = vectors[:, : max(n_fine // 2, 2)]
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), np.finfo(np.float64).tiny)

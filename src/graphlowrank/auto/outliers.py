@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
-from ..graphs.search import nearest_neighbours
+from ..graphs.search import nearest_neighbors
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto
 from ..preprocessing.imputer import fit_imputer
@@ -87,7 +87,7 @@ def _answer(reason: str, *, present: bool) -> Choice:
 
 
 def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Array]:
-    """Validation loss of each sample without the filter, and its decrease with it; small data are repeated."""
+    """Return the validation loss of each sample without the filter, and its decrease with it."""
     rng = np.random.RandomState(0)
     losses = []
     for _ in range(np.clip(ENOUGH_ENTRIES // X.size, 1, MAX_REPEATS)):
@@ -109,7 +109,7 @@ def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Arr
 
 def _validation_loss(X: Array, held_out: Array, points: Array, n_neighbors: int, std: Array) -> Array:
     """Mean capped error (n,) of each sample's held-out entries in standard deviations; NaN without any."""
-    near = nearest_neighbours(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
+    near = nearest_neighbors(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
     rows, columns = np.nonzero(held_out)
     seen = np.where(held_out, np.nan, X)
     predicted = row_medians(seen[near[rows], columns[:, None]])

@@ -34,7 +34,8 @@ def decode_alternate(
     X_small, samples, features, gamma_samples, gamma_features, filter
         See :func:`alternate_matrix`.
     n_components
-        Factors to keep of the solution around its mean sample; None counts the singular values of at least a tenth of the first.
+        Factors to keep of the solution around its mean sample; None counts the singular values of at least a tenth of
+        the first.
     """
     solution = alternate_matrix(
         X_small, samples, features, gamma_samples=gamma_samples, gamma_features=gamma_features, filter=filter

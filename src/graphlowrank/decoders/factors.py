@@ -57,7 +57,9 @@ class Decoded:
 
 
 def factorize(X_small: Array, samples: SampledNodes, features: SampledNodes, n_components: int | None) -> Factors:
-    """Leading factors of the compressed matrix around its mean sample; None counts the singular values of at least a tenth of the first.
+    """Leading factors of the compressed matrix around its mean sample.
+
+    ``n_components=None`` counts the singular values of at least a tenth of the first.
 
     With importance weights they are the leading factors of ``sqrt(w_i) X_ij sqrt(v_j)``, in which kept nodes represent
     the nodes left out.

@@ -70,7 +70,7 @@ def _fit(side: SampledNodes, values: Array, basis: Array | None, k: int | None, 
 
 
 def independent_vectors(side: SampledNodes, basis: Array) -> Array:
-    """Mask (k,) of the eigenvectors with a tenth of their expected energy on the kept nodes, orthogonal to the previous.
+    """Mask (k,) of the eigenvectors that keep a tenth of their energy on the kept nodes, orthogonal to previous ones.
 
     A vector concentrated on a node that was not drawn is nearly dependent on the smoother ones before it, and would be
     fitted to their noise. It is left out; later ones stay.

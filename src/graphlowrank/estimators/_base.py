@@ -194,7 +194,7 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
         return component_samples(scores, self.components_, self.offset_, self.feature_scale_)
 
     def _n_components_or_default(self, *, at_most: int, what: str) -> int:
-        """Number of components, for models that do not estimate it."""
+        """Return the number of components, for models that do not estimate it."""
         if self.n_components is None:
             return min(DEFAULT_RANK, at_most)
         check_count(self.n_components, "n_components", at_most=at_most, what=what)

@@ -238,7 +238,7 @@ class CompressivePCA(LowRankTransformer):
         return self
 
     def error_bars(self, rows: slice | ArrayLike = slice(None)) -> Array:
-        """Standard deviation of the recovered entries over the draws of samples and features.
+        """Return the standard deviation of the recovered entries over the draws of samples and features.
 
         Parameters
         ----------

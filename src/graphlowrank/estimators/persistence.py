@@ -68,9 +68,7 @@ RECORDS: dict[str, StoredRecord] = {
     # Names of 0.1.0.
     "ClusterCount": StoredRecord(Choice, renamed={"n_clusters": "value"}, added={"name": "n_clusters"}),
     "Filling": StoredRecord(LowRankImputer, renamed={"centre": "center", "doubt": "ridge"}),
-    "Sieve": StoredRecord(
-        OutlierFilter, renamed={"filling": "imputer", "middle": "median", "reach": "initial_limits"}
-    ),
+    "Sieve": StoredRecord(OutlierFilter, renamed={"filling": "imputer", "middle": "median", "reach": "initial_limits"}),
 }
 # Attributes of estimators that were renamed: name in the file -> current name; None if they are no longer used.
 RENAMED_ATTRIBUTES: dict[str, str | None] = {

@@ -1,30 +1,52 @@
-"""Graphs between samples and between features.
+"""Graphs of samples and of features.
 
 .. autosummary::
-    Graph        frozen record: symmetric sparse weights, Laplacians, components
-    knn_graph    nearest neighbours with Gaussian weights
-    grid_graph   pixels of an image
-    chain_graph  moments of a time series or frames of a video
-    as_graph     check what a user gave and wrap it
-    lowest_eigenpairs   smoothest signals of a graph, exactly
-    estimate_spectrum   number of eigenvalues below any value, at scale
+    Graph               symmetric sparse edge weights, Laplacians, connected components
+    as_graph            check a matrix of edge weights and wrap it
+    knn_graph           k-nearest-neighbor graph with Gaussian edge weights
+    grid_graph          pixels of an image
+    path_graph          samples of a time series or frames of a video
+    laplacian           combinatorial or normalized Laplacian
+    lowest_eigenpairs   smallest eigenvalues and their eigenvectors, exact
+    estimate_spectrum   number of eigenvalues below any value, estimated at scale
+    nearest_neighbors   exact or approximate nearest-neighbor search
+    register_search     add a nearest-neighbor search
+    search_names        values that ``neighbors=`` can take
 """
 
-from .graph import Graph, as_graph
-from .knn import chain_graph, grid_graph, knn_graph
+import warnings
+
+from .graph import Graph, GraphLike, as_graph
+from .knn import knn_graph
 from .laplacian import laplacian
-from .search import nearest_neighbours
+from .search import NeighborSearch, nearest_neighbors, register_search, search_names
 from .spectrum import Spectrum, estimate_spectrum, lowest_eigenpairs
+from .structured import grid_graph, path_graph
 
 __all__ = [
     "Graph",
+    "GraphLike",
+    "NeighborSearch",
     "Spectrum",
     "as_graph",
-    "chain_graph",
     "estimate_spectrum",
     "grid_graph",
     "knn_graph",
     "laplacian",
     "lowest_eigenpairs",
-    "nearest_neighbours",
+    "nearest_neighbors",
+    "path_graph",
+    "register_search",
+    "search_names",
 ]
+
+_RENAMED = {"chain_graph": path_graph, "nearest_neighbours": nearest_neighbors}
+
+
+def __getattr__(name: str) -> object:
+    """Old names, for one release."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    warnings.warn(f"graphs.{name} is deprecated; use graphs.{new.__name__}.", DeprecationWarning, stacklevel=2)
+    return new

@@ -1,10 +1,10 @@
-"""The record of a graph, and the checks on graphs that users give."""
+"""The graph record, and the validation of graphs given by users."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,27 +14,27 @@ from .._backend import Array
 from .laplacian import LaplacianKind, laplacian
 from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 
-SYMMETRY_TOLERANCE = 1e-5  # relative; a float32 matrix that was symmetrised passes, a directed graph does not
-COMPILED_ABOVE = 500_000  # entries; below, scipy is done before a compiler has started
+SYMMETRY_RTOL = 1e-5  # accepts float32 matrices symmetrized with rounding errors, rejects directed graphs
+COMPILED_ABOVE = 500_000  # stored entries; below, scipy finishes before numba has loaded
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """An undirected weighted graph.
+    """An undirected graph with edge weights.
 
     Parameters
     ----------
-    weights
-        Symmetric, non-negative CSR matrix (n_nodes, n_nodes) with an empty diagonal. Use
-        :func:`as_graph` to check and wrap a matrix of your own.
-    order
-        (n_nodes,) the nodes in an order that keeps neighbours close, where one is known: work on large graphs is then
-        faster. It changes no answer.
+    weights : csr_array of shape (n_nodes, n_nodes)
+        Symmetric, non-negative edge weights with an empty diagonal. Use :func:`as_graph` to validate and wrap a matrix
+        of your own.
+    order : ndarray of shape (n_nodes,) or None, default=None
+        Permutation of the nodes that keeps neighbors close together, if one is known. It speeds up work on large graphs
+        and changes no result.
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> graph = chain_graph(4)
+    >>> from graphlowrank.graphs import path_graph
+    >>> graph = path_graph(4)
     >>> graph
     Graph(n_nodes=4, n_edges=3, n_components=1)
     >>> graph.laplacian().diagonal()
@@ -56,7 +56,7 @@ class Graph:
 
     @cached_property
     def degrees(self) -> Array:
-        """Sum of weights at each node, (n_nodes,)."""
+        """Sum of the edge weights at each node, (n_nodes,)."""
         return np.asarray(self.weights.sum(axis=1)).ravel()
 
     @cached_property
@@ -80,7 +80,7 @@ class Graph:
 
     @cached_property
     def renumbered(self) -> Renumbered:
-        """The same graph with neighbours close together in memory, for loops over the edges of a large graph."""
+        """The same graph in a cache-friendly numbering, for loops over the edges of a large graph."""
         if self.n_nodes <= RENUMBERED_ABOVE:
             return Renumbered(self.weights, None)
         return renumber(self.weights, self._search[1] if self.order is None else self.order)
@@ -90,32 +90,46 @@ class Graph:
         return laplacian(self.weights, kind)
 
     def unit_laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
-        """Laplacian divided by its mean diagonal, so that a regularisation weight means the same on every graph.
+        """Laplacian divided by its mean diagonal, which makes gammas comparable across graphs.
 
-        The largest eigenvalue would not do: it is about the largest degree, so one hub would weaken the whole term.
+        The largest eigenvalue would be no good divisor: it is about the largest degree, so one hub would weaken the
+        whole term.
         """
         L = self.laplacian(kind)
         mean_degree = float(L.diagonal().mean(dtype=np.float64))
         if mean_degree > 0:
-            L.data /= L.dtype.type(mean_degree)  # in place: dividing the sparse matrix itself would promote float32
+            L.data /= L.dtype.type(mean_degree)  # in place: dividing the sparse matrix would promote float32
         return L
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, n_components={self.n_components})"
 
 
-def as_graph(value: Any, n_nodes: int | None = None, *, name: str = "graph") -> Graph:
-    """Check a :class:`Graph` or weight matrix and return a :class:`Graph`.
+GraphLike: TypeAlias = Graph | Array | sp.sparray | sp.spmatrix
+"""A graph, or a symmetric matrix of edge weights."""
+
+
+def as_graph(value: GraphLike, n_nodes: int | None = None, *, name: str = "graph") -> Graph:
+    """Validate a graph or matrix of edge weights.
 
     Parameters
     ----------
-    value
-        A ``Graph``, a scipy sparse matrix or a dense array of weights: square, symmetric, finite,
-        non-negative. Its diagonal is ignored.
-    n_nodes
+    value : Graph, ndarray or sparse matrix of shape (n_nodes, n_nodes)
+        A matrix must be square, symmetric, finite and non-negative. Its diagonal is ignored.
+    n_nodes : int, default=None
         Number of nodes it must have.
-    name
-        What to call it in error messages.
+    name : str, default="graph"
+        Name used in error messages.
+
+    Returns
+    -------
+    Graph
+        ``value`` itself if it is a graph, else one with a copy of its entries.
+
+    Examples
+    --------
+    >>> as_graph(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    Graph(n_nodes=2, n_edges=1, n_components=1)
     """
     graph = value if isinstance(value, Graph) else Graph(_checked_weights(value, name))
     if n_nodes is not None and graph.n_nodes != n_nodes:
@@ -123,8 +137,8 @@ def as_graph(value: Any, n_nodes: int | None = None, *, name: str = "graph") -> 
     return graph
 
 
-def _checked_weights(value: Any, name: str) -> sp.csr_array:
-    """Return a fresh CSR array of the weights, or say what is wrong with them."""
+def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:
+    """Return a fresh CSR array of the edge weights, or raise."""
     if isinstance(value, str) or not (sp.issparse(value) or hasattr(value, "__array__") or isinstance(value, list)):
         raise TypeError(f"{name} must be a Graph or a matrix of weights, got {value!r}.")
     weights = sp.csr_array(value, copy=True)
@@ -142,7 +156,7 @@ def _checked_weights(value: Any, name: str) -> sp.csr_array:
     weights.sum_duplicates()
     weights.eliminate_zeros()
     asymmetry = abs(weights - weights.T)
-    if weights.nnz and asymmetry.nnz and asymmetry.max() > SYMMETRY_TOLERANCE * weights.data.max():
+    if weights.nnz and asymmetry.nnz and asymmetry.max() > SYMMETRY_RTOL * weights.data.max():
         raise ValueError(f"{name} is not symmetric; pass `W.maximum(W.T)` to keep an edge if either end has it.")
     if asymmetry.nnz:
         weights = weights.maximum(weights.T).tocsr()

@@ -11,11 +11,21 @@ LaplacianKind = Literal["combinatorial", "normalized"]
 
 
 def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
-    """Laplacian of a symmetric weight matrix with zero diagonal.
+    """Laplacian of a symmetric matrix of edge weights.
 
-    "combinatorial" is ``D - W``; its null vectors are constant on each component.
-    "normalized" is ``I - D^(-1/2) W D^(-1/2)`` with eigenvalues in [0, 2]; its null vectors are the square
-    roots of the degrees, so it suits centred data only. The row of an isolated node is zero in both.
+    Parameters
+    ----------
+    weights : csr_array of shape (n_nodes, n_nodes)
+        Symmetric, non-negative, with an empty diagonal.
+    kind : {"combinatorial", "normalized"}, default="combinatorial"
+        "combinatorial" is ``D - W``; its null vectors are constant on each connected component. "normalized" is
+        ``I - D^(-1/2) W D^(-1/2)`` with eigenvalues in [0, 2]; its null vectors are the square roots of the degrees, so
+        it suits centered data only. The row of an isolated node is zero in both.
+
+    Returns
+    -------
+    csr_array of shape (n_nodes, n_nodes)
+        Of the dtype of ``weights``.
 
     Examples
     --------
@@ -34,5 +44,5 @@ def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> s
     inverse_root[connected] = 1.0 / np.sqrt(degrees[connected])
     scaled = weights.data * np.repeat(inverse_root, np.diff(weights.indptr)) * inverse_root[weights.indices]
     diagonal = sp.diags_array(connected.astype(weights.dtype), format="csr")
-    between = sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
-    return (diagonal - between).astype(weights.dtype).tocsr()
+    adjacency = sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)
+    return (diagonal - adjacency).astype(weights.dtype).tocsr()

@@ -1,9 +1,8 @@
-"""Numbering of the nodes that puts neighbours close together in memory.
+"""Node orders for cache locality: neighbors get near numbers, and so lie close in memory.
 
-Products and walks on a graph that is larger than the cache wait for memory at every edge, unless the neighbours of a
-node lie near each other. On a million nodes this halves the time of upsampling. The order of a breadth-first search
-serves as well as that of reverse Cuthill-McKee, and comes with the connected components. Where the neighbours were
-searched in cells, going from cell to cell is better still: walks take three quarters of the time.
+Products and random walks on a graph larger than the cache are bound by memory latency. On a million nodes a good order
+halves the time of upsampling. Breadth-first order is as good as reverse Cuthill-McKee, and yields the connected
+components too. The cell order of the approximate search is better still: walks take three quarters of the time.
 """
 
 from __future__ import annotations
@@ -16,25 +15,33 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 
-FEW = 8  # points whose order does not matter
+LEAF_SIZE = 8  # points that bisection does not split further
 RENUMBERED_ABOVE = 100_000  # nodes; smaller graphs fit the third-level cache, and renumbering costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
 class Renumbered:
-    """Weights of a graph whose node i is node ``order[i]`` of the original; None for the original numbering."""
+    """A graph with renumbered nodes.
+
+    Attributes
+    ----------
+    weights : csr_array of shape (n_nodes, n_nodes)
+        Edge weights in the new numbering.
+    order : ndarray of shape (n_nodes,) or None
+        Node i is node ``order[i]`` of the original graph; None for the original numbering.
+    """
 
     weights: sp.csr_array
     order: Array | None
 
     def nodes(self, indices: Array) -> Array:
-        """Return the new numbers of the nodes ``indices``."""
+        """Return the new numbers of original nodes."""
         if self.order is None:
             return indices
         return inverse_order(self.order)[indices]
 
     def restore(self, signals: Array) -> Array:
-        """Put rows in the new numbering back in the original one."""
+        """Rows in the original numbering, from rows in the new one."""
         if self.order is None:
             return signals
         restored = np.empty_like(signals)
@@ -42,18 +49,18 @@ class Renumbered:
         return restored
 
 
-def near_each_other(points: Array) -> Array:
-    """Order in which near points come near each other: halves along the widest direction, again and again."""
+def bisection_order(points: Array) -> Array:
+    """Order (n,) that keeps near points together, by recursive bisection along the first principal direction."""
     order = np.arange(len(points))
     parts = [slice(0, len(points))]
     with single_threaded_libraries():
         while parts:
             part = parts.pop()
             size = part.stop - part.start
-            if size <= FEW:
+            if size <= LEAF_SIZE:
                 continue
-            centred = points[order[part]] - points[order[part]].mean(axis=0)
-            along = centred @ np.linalg.eigh(centred.T @ centred)[1][:, -1]
+            centered = points[order[part]] - points[order[part]].mean(axis=0)
+            along = centered @ np.linalg.eigh(centered.T @ centered)[1][:, -1]
             order[part] = order[part][np.argsort(along, kind="stable")]
             middle = part.start + size // 2
             parts += [slice(part.start, middle), slice(middle, part.stop)]
@@ -61,7 +68,7 @@ def near_each_other(points: Array) -> Array:
 
 
 def breadth_first_order(weights: sp.csr_array) -> tuple[Array, Array]:
-    """Component of each node, and the nodes in the order of a breadth-first search."""
+    """Return the connected component of each node, and the nodes in breadth-first order, (n_nodes,) each."""
     from ..kernels.components import breadth_first
 
     labels, order = (np.empty(weights.shape[0], dtype=np.int32) for _ in range(2))
@@ -70,14 +77,14 @@ def breadth_first_order(weights: sp.csr_array) -> tuple[Array, Array]:
 
 
 def inverse_order(order: Array) -> Array:
-    """Place of each node in an order."""
+    """Position of each node in an order: the inverse permutation."""
     position = np.empty_like(order)
     position[order] = np.arange(len(order), dtype=order.dtype)
     return position
 
 
 def renumber(weights: sp.csr_array, order: Array) -> Renumbered:
-    """Renumber the nodes of a graph: its node ``order[i]`` becomes node i."""
+    """Renumber the nodes of a graph: node ``order[i]`` becomes node i."""
     from ..kernels.components import permute_rows
 
     n_nodes, position = weights.shape[0], inverse_order(order)

@@ -1,171 +1,219 @@
-"""Nearest neighbours: one function over an exact and an approximate search.
+"""Nearest-neighbor search: the registry of searches, and the functions that call them.
 
-Either engine proposes candidates from single-precision arithmetic; the same second step measures the
-candidates exactly in the data's own precision and keeps the nearest. So distances are right to rounding whatever
-proposed them, and the only thing "approximate" can cost is recall.
+A search is one function (:class:`NeighborSearch`) in one file, plus one line in ``SEARCHES``; from outside the package,
+one call of :func:`register_search`. Its name is then a value of every ``neighbors=`` option.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from .._backend import Array
-from .._threads import map_ranges
-from ..preprocessing.sparse import Data, ShiftedSparse
-from .candidates import Candidates, nearest_first, without_selves
-from .search_cells import SPARE_CANDIDATES, cell_candidates, centre_and_scale, exact_candidates, to_single
-from .search_sparse import all_pairs_price, all_sparse_pairs, nearest_sparse
+from .._typing import RandomState
+from ..preprocessing.sparse import Data, is_sparse
+from .search_exact import search_queries
+from .search_sparse import all_pairs_cost
 
-Engine = Literal["auto", "exact", "approximate"]
+Engine = str
+"""Name of a search, or "auto"."""
 
-EXACT_PRODUCTS = 1e11  # n^2 (p + 50) up to which all pairs are compared: about a second on two cores
-SELECTION = 50  # products that keeping the nearest costs for each pair
-BLOCK_ENTRIES = 4_000_000
-COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy is done before a compiler has started
+EXACT_PRODUCTS = 1e11  # multiplications n^2 (d + 50) up to which "auto" is exact: about a second on two cores
+SELECTION_COST = 50  # multiplications in the time that one pair takes to be ranked
 
 
-def compares_all_pairs(n: int, n_dimensions: int) -> bool:
-    """Whether "auto" is exact for so many points."""
-    return n**2 * (n_dimensions + SELECTION) <= EXACT_PRODUCTS
+class NeighborSearch(Protocol):
+    """Find the nearest other rows of each row of ``X``, in Euclidean distance.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), or ShiftedSparse
+        float32 or float64, finite; sparse only if registered with ``accepts_sparse=True``.
+    n_neighbors : int
+        Between 1 and n - 1.
+    random_state : int, RandomState or None
+        Source of randomness; ignored by deterministic searches.
+
+    Returns
+    -------
+    distances, indices : ndarrays of shape (n, n_neighbors)
+        Nearest first, without the row itself.
+    order : ndarray of shape (n,), optional
+        Permutation of the rows that puts neighbors close together; speeds up loops over the graph.
+    """
+
+    def __call__(
+        self, X: Any, n_neighbors: int, *, random_state: RandomState
+    ) -> tuple[Array, Array] | tuple[Array, Array, Array]:
+        """Search; see the class."""
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbours:
-    """Lists (n, n_neighbors), nearest first, and the rows in an order that keeps neighbours close, if one is known."""
+SEARCHES: dict[str, NeighborSearch | str] = {  # a string is "module:function", imported on first use
+    "exact": "graphlowrank.graphs.search_exact:search",
+    "approximate": "graphlowrank.graphs.search_cells:search",
+}
+ACCEPTS_SPARSE = {"exact", "approximate"}
+
+
+def register_search(name: str, search: NeighborSearch | str, *, accepts_sparse: bool = False) -> None:
+    """Register a nearest-neighbor search under a name; an earlier search of that name is replaced.
+
+    Parameters
+    ----------
+    name : str
+        Value of ``neighbors=`` that selects it.
+    search : callable or str
+        A :class:`NeighborSearch`, or "module:function" to import on first use.
+    accepts_sparse : bool, default=False
+        Whether ``X`` may be a :class:`~graphlowrank.preprocessing.sparse.ShiftedSparse`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.neighbors import KDTree
+    >>> def kdtree(X, n_neighbors, *, random_state=None):
+    ...     distances, indices = KDTree(X).query(X, n_neighbors + 1)
+    ...     return distances[:, 1:], indices[:, 1:]
+    >>> register_search("kdtree", kdtree)
+    >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1, engine="kdtree")[1].ravel()
+    array([1, 0, 1])
+    >>> del SEARCHES["kdtree"]
+    """
+    if name == "auto":
+        raise ValueError("'auto' chooses among searches and cannot be the name of one.")
+    SEARCHES[name] = search
+    (ACCEPTS_SPARSE.add if accepts_sparse else ACCEPTS_SPARSE.discard)(name)
+
+
+def search_names() -> tuple[str, ...]:
+    """Values that ``neighbors=`` can take: "auto" and every registered search.
+
+    Examples
+    --------
+    >>> search_names()
+    ('auto', 'exact', 'approximate')
+    """
+    return "auto", *SEARCHES
+
+
+class Neighbors(NamedTuple):
+    """Result of a search: distances and indices (n, n_neighbors), and a cache-friendly order (n,) if one is known."""
 
     distances: Array
     indices: Array
-    order: Array | None
+    order: Array | None = None
 
 
-def nearest_neighbours(
-    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None
+def nearest_neighbors(
+    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: RandomState = None
 ) -> tuple[Array, Array]:
     """Nearest other rows of each row, in Euclidean distance.
 
     Parameters
     ----------
-    X
-        (n, d) float32 or float64, finite; dense, or sparse with shifts.
-    n_neighbors
-        Neighbours per row, at most n - 1; a row is never its own neighbour.
-    engine
-        "exact" compares all pairs in blocks. "approximate" projects on the leading principal directions,
-        searches the nearest of about 2 sqrt(n) Voronoi cells, and measures the candidates in full; how many of both is
-        found out on 128 points, for a recall of about 0.98. "auto" is exact
-        where that takes about a second: up to 31000 rows of 50 numbers, 10900 of 784, 2700 of 13000.
-    random_state
-        Seed of the approximate engine.
+    X : ndarray of shape (n, d), or ShiftedSparse
+        float32 or float64, finite.
+    n_neighbors : int
+        Neighbors per row, at most n - 1; a row is never its own neighbor.
+    engine : {"auto", "exact", "approximate"} or registered name, default="auto"
+        "exact" compares all pairs in blocks. "approximate" projects on the leading principal directions, searches the
+        nearest of about 2 sqrt(n) Voronoi cells, and measures the candidates in full; the number of cells and
+        candidates is tuned on 128 rows for a recall of about 0.98. "auto" is exact where that takes about a second: up
+        to 31000 rows of 50 numbers, 10900 of 784, 2700 of 13000. See :func:`register_search` for others.
+    random_state : int, RandomState or None, default=None
+        Source of randomness of the approximate search.
 
     Returns
     -------
-    distances, indices
-        (n, n_neighbors) each, nearest first. Every index is valid and every distance finite.
+    distances, indices : ndarrays of shape (n, n_neighbors)
+        Nearest first. Every index is valid and every distance finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distances, indices = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)
+    >>> indices.ravel()
+    array([1, 0, 1])
     """
-    found = search_neighbours(X, n_neighbors, engine=engine, random_state=random_state)
+    found = search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)
     return found.distances, found.indices
 
 
-def search_neighbours(X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: Any = None) -> Neighbours:
-    """Do what :func:`nearest_neighbours` says, and tell the order in which the rows were gone through."""
+def search_neighbors(
+    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: RandomState = None
+) -> Neighbors:
+    """Do what :func:`nearest_neighbors` does, and return the order of the rows where the search has one."""
     n = X.shape[0]
     if not 1 <= n_neighbors < n:
         raise ValueError(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} points, got {n}; lower n_neighbors."
         )
-    if engine not in ("auto", "exact", "approximate"):
-        raise ValueError(f"neighbors must be 'auto', 'exact' or 'approximate', got {engine!r}.")
-    unit = _safe_unit(X)
-    if unit != 1:
-        found = search_neighbours(X / unit, n_neighbors, engine=engine, random_state=random_state)
-        return replace(found, distances=found.distances * unit)
-    if engine == "exact" or (engine == "auto" and _all_pairs_pay(X)):
-        candidates = Candidates(_all_pairs(X, X, n_neighbors + 1 + SPARE_CANDIDATES), np.arange(n))
-        return Neighbours(*nearest_of(X, candidates, n_neighbors), None)
-    candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
-    return Neighbours(*nearest_of(X, candidates, n_neighbors), candidates.order)
+    name = resolve_search(X, engine)
+    divisor = _safe_divisor(X)
+    found = Neighbors(*_imported(name)(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state))
+    _check_neighbors(found, n, n_neighbors, name)
+    if divisor != 1:
+        found = found._replace(distances=found.distances * divisor)
+    return found._replace(distances=found.distances.astype(X.dtype, copy=False))
 
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
     """Nearest rows of ``X`` to each row of ``queries``, both dense or both sparse; returns (distances, indices)."""
-    unit = _safe_unit(X)
-    if unit != 1:
-        distances, indices = nearest_to(queries / unit, X / unit, n_neighbors)
-        return distances * unit, indices
-    candidates = Candidates(_all_pairs(queries, X, n_neighbors + SPARE_CANDIDATES), np.arange(len(queries)))
-    return nearest_of(X, candidates, n_neighbors, queries=queries)
+    divisor = _safe_divisor(X)
+    if divisor != 1:
+        distances, indices = search_queries(queries / divisor, X / divisor, n_neighbors)
+        return distances * divisor, indices
+    return search_queries(queries, X, n_neighbors)
 
 
-def _sparse(queries: Data) -> ShiftedSparse:
-    assert isinstance(queries, ShiftedSparse), "sparse rows are compared with sparse rows"
-    return queries
+def resolve_search(X: Data, engine: Engine, *, max_products: float = EXACT_PRODUCTS) -> str:
+    """Name of the search that ``engine`` stands for on ``X``, checked."""
+    if not isinstance(engine, str) or engine not in search_names():
+        raise ValueError(f"neighbors must be one of {', '.join(map(repr, search_names()))}; got {engine!r}.")
+    if engine == "auto":
+        cost = all_pairs_cost(X) if is_sparse(X) else dense_pairs_cost(*X.shape)
+        return "exact" if cost <= max_products else "approximate"
+    if is_sparse(X) and engine not in ACCEPTS_SPARSE:
+        raise TypeError(f"neighbors={engine!r} takes dense data only; use one of {sorted(ACCEPTS_SPARSE)}.")
+    return engine
 
 
-def _all_pairs_pay(X: Data) -> bool:
-    if isinstance(X, ShiftedSparse):
-        return all_pairs_price(X) <= EXACT_PRODUCTS
-    return compares_all_pairs(len(X), X.shape[1])
+def dense_pairs_cost(n: int, n_dimensions: int) -> float:
+    """Cost of comparing all pairs of dense rows, in multiplications."""
+    return float(n) ** 2 * (n_dimensions + SELECTION_COST)
 
 
-def _all_pairs(queries: Data, X: Data, n_candidates: int) -> Array:
-    """Rows of ``X`` nearest to each query in single-precision arithmetic."""
-    if isinstance(X, ShiftedSparse):
-        return all_sparse_pairs(_sparse(queries), X, n_candidates)
-    centre, scale = centre_and_scale(X)
-    points = to_single(X, centre, scale)
-    return exact_candidates(points if queries is X else to_single(queries, centre, scale), points, n_candidates)
+def compares_all_pairs(n: int, n_dimensions: int) -> bool:
+    """Whether "auto" is exact for dense data of this shape."""
+    return dense_pairs_cost(n, n_dimensions) <= EXACT_PRODUCTS
 
 
-def _safe_unit(X: Data) -> Any:
-    """1, or the size of X where its squares would overflow or vanish."""
-    size = X.bound() if isinstance(X, ShiftedSparse) else max(X.max(), -X.min())
+def _imported(name: str) -> NeighborSearch:
+    """Return the search of a name, imported now if it has not been used before."""
+    search = SEARCHES[name]
+    if isinstance(search, str):
+        module, function = search.split(":")
+        search = cast("NeighborSearch", getattr(import_module(module), function))
+        SEARCHES[name] = search
+    return search
+
+
+def _safe_divisor(X: Data) -> Any:
+    """1, or the size of X where the squares of its entries would overflow or vanish."""
+    size = X.bound() if is_sparse(X) else max(X.max(), -X.min())
     limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 
 
-def nearest_of(X: Data, candidates: Candidates, n_neighbors: int, queries: Data | None = None) -> tuple[Array, Array]:
-    """Measure candidates exactly and keep the nearest (ties by index); returns (distances, indices).
-
-    Without queries the rows of X are the queries, and none is its own neighbour.
-    """
-    rows = None if queries is None or isinstance(queries, ShiftedSparse) else queries
-    if isinstance(X, ShiftedSparse):
-        squared, indices = nearest_sparse(X, candidates, n_neighbors, None if queries is None else _sparse(queries))
-    elif candidates.indices.size * X.shape[1] > COMPILED_ABOVE:
-        squared, indices = _compiled_nearest(np.ascontiguousarray(X), candidates, n_neighbors, rows)
-    else:
-        squared, indices = _plain_nearest(np.ascontiguousarray(X), candidates.indices, n_neighbors, rows)
-    if indices.min(initial=0) < 0 or not np.all(np.isfinite(squared)):
-        raise FloatingPointError("distances overflow; rescale X.")
-    return np.sqrt(squared), indices
-
-
-def _compiled_nearest(X: Array, candidates: Candidates, n_neighbors: int, queries: Array | None) -> tuple[Array, Array]:
-    from ..kernels.distances import nearest_candidates
-
-    rows = X if queries is None else np.ascontiguousarray(queries, dtype=X.dtype)
-    squared = np.empty((len(rows), n_neighbors), dtype=X.dtype)
-    indices = np.empty((len(rows), n_neighbors), dtype=np.int64)
-    map_ranges(
-        nearest_candidates, len(rows), candidates.order, rows, X, candidates.indices, queries is None, squared, indices
-    )
-    return squared, indices
-
-
-def _plain_nearest(X: Array, candidates: Array, n_neighbors: int, queries: Array | None) -> tuple[Array, Array]:
-    """Twin of the compiled loop for small data."""
-    if queries is None:
-        queries, candidates = X, without_selves(candidates)
-    queries = queries.astype(X.dtype, copy=False)
-    candidates = np.sort(candidates, axis=1)
-    squared = np.empty(candidates.shape, dtype=X.dtype)
-    rows = max(1, BLOCK_ENTRIES // max(1, candidates.shape[1] * X.shape[1]))
-    for start in range(0, len(queries), rows):
-        block = slice(start, start + rows)
-        difference = X[candidates[block]] - queries[block, None, :]
-        squared[block] = np.einsum("ijk,ijk->ij", difference, difference)
-    return nearest_first(squared, candidates, n_neighbors)
+def _check_neighbors(found: Neighbors, n: int, n_neighbors: int, name: str) -> None:
+    """Raise ValueError unless a search returned what :class:`NeighborSearch` asks for."""
+    distances, indices, _ = found
+    if not distances.shape == indices.shape == (n, n_neighbors):
+        raise ValueError(f"search {name!r} must return distances and indices of shape {(n, n_neighbors)}.")
+    other = indices.dtype.kind in "ui" and indices.min() >= 0 and indices.max() < n
+    if not other or np.any(indices == np.arange(n)[:, None]):
+        raise ValueError(f"search {name!r} must return indices from 0 to {n - 1} of other rows.")
+    if not np.all(np.isfinite(distances)):
+        raise ValueError(f"search {name!r} must return finite distances.")

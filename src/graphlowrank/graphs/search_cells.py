@@ -1,118 +1,110 @@
-"""Candidates for nearest neighbours from Voronoi cells of a projection."""
+"""Approximate nearest-neighbor search in Voronoi cells of a projection (an inverted file index).
+
+The cells are those of faiss's inverted lists, searched by our own loop in a third of its time on MNIST. The result
+depends neither on the number of threads nor on their timing, as that of NN-descent does.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
+from .._typing import RandomState
 from ..linalg.svd import sketched_directions
-from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, some_rows
-from .candidates import Candidates
-from .locality import near_each_other
+from ..preprocessing.sparse import Data, is_sparse, some_rows
+from .candidates import SPARE_CANDIDATES, Candidates, center_and_scale, to_single
+from .locality import bisection_order
+from .rerank import nearest_of
+from .search_exact import exact_candidates
 
-# Chosen on MNIST, USPS, video pixels and clouds of up to a million points: see benchmarks/neighbours.py.
+# Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/neighbours.py.
 PROJECTED_DIMENSIONS = 96
-PROJECTION_ROWS = 8000
-CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then cost about the same
+PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
+CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then take about the same time
 TRAINING_ROWS_PER_CELL = 20
-TRAINING_ROUNDS = 4
+TRAINING_ITERATIONS = 4
 
-# How many cells to probe and how many candidates to measure is found out on a few points of the data themselves.
+# The numbers of cells to probe and of candidates to measure are tuned on a few rows of the data.
 TRIAL_QUERIES = 128
-TRIAL_RECALL = 0.993  # share of their true neighbours to lie in the cells probed, and to be among the candidates
-FEWEST_CELLS_PROBED, MOST_CELLS_PROBED = 8, 64
-MOST_CANDIDATES = 12  # for each neighbour
-SPARE_CANDIDATES = 4  # room for single-precision ties at the border of the neighbourhood
-CACHED_ROWS = 4096  # gone through together, so that what is made of them stays in the cache
+TRIAL_RECALL = 0.993  # share of the true neighbors that lie in the probed cells, and that are among the candidates
+MIN_PROBES, MAX_PROBES = 8, 64  # cells
+MAX_CANDIDATES = 12  # per neighbor
+CACHED_ROWS = 4096  # rows processed together, so that their intermediates stay in the cache
 CHUNK = 65_536  # rows whose cells are found together
-FEWEST_SEARCHED, MOST_SEARCHED = 1024, 4096  # rows compared with all others at a time
-DENSE_ENTRIES = 4_000_000  # of sparse rows that are made dense at a time
+DENSE_ENTRIES = 4_000_000  # entries of sparse rows converted to dense at a time
 
 
-def centre_and_scale(X: Data) -> tuple[Array, float]:
-    """Centre and largest deviation: what makes single precision safe for offsets and units of any size."""
-    if isinstance(X, ShiftedSparse):
-        centre = X.mean().astype(X.dtype)
-        return centre, X.moved(-centre).bound() or 1.0
-    centre = X.mean(axis=0, dtype=np.float64)
-    scale = float(max((X.max(axis=0) - centre).max(), (centre - X.min(axis=0)).max()))
-    return centre.astype(X.dtype), scale if scale > 0 else 1.0
-
-
-def to_single(X: Data, centre: Array, scale: float) -> Array:
-    """Centred, scaled, contiguous float32 copy of ``X`` for the search library."""
-    points = dense_rows(X) - centre
-    points /= points.dtype.type(scale)
-    return np.ascontiguousarray(points, dtype=np.float32)
+def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tuple[Array, Array, Array]:
+    """Approximate search, see :class:`graphlowrank.graphs.NeighborSearch`; the order goes from cell to cell."""
+    candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
+    return *nearest_of(X, candidates, n_neighbors), candidates.order
 
 
 def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
-    """Single-precision coordinates along the leading principal directions, estimated on a part of the rows."""
-    centre, scale = centre_and_scale(X)
+    """float32 coordinates along the leading principal directions, which are estimated on a subset of the rows."""
+    center, scale = center_and_scale(X)
     if X.shape[1] <= n_dimensions:
-        return to_single(X, centre, scale)
+        return to_single(X, center, scale)
     rows = rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)
-    if isinstance(X, ShiftedSparse):
-        centred = X.moved(-centre)
-        return (centred @ sketched_directions(centred[rows], n_dimensions, rng) / scale).astype(np.float32)
-    part = X[rows] - centre
-    points = np.empty((len(X), min(n_dimensions, len(part))), dtype=np.float32)
+    if is_sparse(X):
+        centered = X.moved(-center)
+        projected: Array = centered @ sketched_directions(centered[rows], n_dimensions, rng) / scale
+        return projected.astype(np.float32)
+    subset, dense = X[rows] - center, X
+    points = np.empty((len(X), min(n_dimensions, len(subset))), dtype=np.float32)
 
     def multiply(first: int, last: int, directions: Array) -> None:
-        for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(X)), CACHED_ROWS):
-            # Centred before the product: a large offset would drown what it is for.
-            points[start : start + CACHED_ROWS] = (X[start : start + CACHED_ROWS] - centre) @ directions
+        for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(dense)), CACHED_ROWS):
+            # Centered before the product: a large offset would cost all digits.
+            points[start : start + CACHED_ROWS] = (dense[start : start + CACHED_ROWS] - center) @ directions
 
-    with single_threaded_libraries():  # the same rounding whatever the number of threads
-        directions = randomized_svd(part, points.shape[1], n_iter=2, random_state=rng)[2].T
+    with single_threaded_libraries():  # the same rounding on any number of threads
+        directions = randomized_svd(subset, points.shape[1], n_iter=2, random_state=rng)[2].T
         map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
     points /= np.float32(scale)
     return points
 
 
 def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
-    """Points near each row of ``X`` in the projection, itself usually among them.
-
-    The inverted lists of faiss, searched by our own loop, which takes a third of the time of theirs on MNIST. The
-    outcome depends neither on the number of threads nor on chance between them, as that of NN-descent does.
-    """
+    """Rows near each row of ``X`` in the projection, usually with the row itself."""
     from ..kernels.cell_search import QUERIES, search_cells
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
     with single_threaded_libraries():
-        centres = _cell_centres(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
-        centres = centres[near_each_other(centres)]  # cells of near numbers are near: so is what is in them, in memory
-        n_probes, n_candidates = _effort(X, points, centres, n_neighbors, rng)
-    probes = _nearest_cells(points, centres, n_probes)
+        centers = _cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+        centers = centers[bisection_order(centers)]  # near cells get near numbers, and lie close in memory
+        n_probes, n_candidates = _tune(X, points, centers, n_neighbors, rng)
+    probes = _nearest_cells(points, centers, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
     points, probes = points[order], probes[order]
     found = np.empty((n, n_candidates), dtype=np.int32)
-    points -= centres[probes[:, 0]]
+    points -= centers[probes[:, 0]]
     squares = np.einsum("ij,ij->i", points, points)
     with single_threaded_libraries():
-        map_ranges(search_cells, -(-n // QUERIES), points, squares, centres, cell_starts, probes, found)
+        map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
-    if short.size:  # cells can hold fewer points than asked for (clumps, tiny n): those rows are searched exactly
-        points += centres[probes[:, 0]]
+    if short.size:  # the probed cells hold too few points (duplicates, tiny n): these rows are searched exactly
+        points += centers[probes[:, 0]]
         found[short] = exact_candidates(points[short], points, found.shape[1])
     indices = np.empty_like(found)
     indices[order] = np.where(found >= 0, order[found], -1)
     return Candidates(indices, order)
 
 
-def _cell_centres(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
-    """Centres (n_cells, d) by a few rounds of k-means on a part of the points."""
+def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
+    """Centers (n_cells, d) by a few iterations of k-means on a subset of the points."""
     import faiss
 
     k_means = faiss.Kmeans(
         points.shape[1],
         n_cells,
-        niter=TRAINING_ROUNDS,
+        niter=TRAINING_ITERATIONS,
         seed=int(rng.randint(2**31 - 1)),
         max_points_per_centroid=TRAINING_ROWS_PER_CELL,
         min_points_per_centroid=1,
@@ -121,85 +113,64 @@ def _cell_centres(points: Array, n_cells: int, rng: np.random.RandomState) -> Ar
     return np.asarray(k_means.centroids)
 
 
-def _effort(X: Data, points: Array, centres: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
-    """Cells to probe and candidates to measure so that nearly all true neighbours of some trial points are found."""
+def _tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
+    """Numbers of cells to probe and of candidates to measure that find nearly all true neighbors of the trial rows."""
     trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
-    truth = _true_neighbours(X, trial, n_neighbors)
-    most = min(MOST_CELLS_PROBED, len(centres))
-    cells = exact_candidates(points[truth.ravel()], centres, 1).reshape(truth.shape)
-    probes = exact_candidates(points[trial], centres, most)
-    found = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
-    n_probes = min(most, max(FEWEST_CELLS_PROBED, int(np.searchsorted(found, TRIAL_RECALL)) + 1))
+    truth = _true_neighbors(X, trial, n_neighbors)
+    most = min(MAX_PROBES, len(centers))
+    cells = exact_candidates(points[truth.ravel()], centers, 1).reshape(truth.shape)
+    probes = exact_candidates(points[trial], centers, most)
+    recall = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
+    n_probes = min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
 
-    fewest = n_neighbors + 1 + SPARE_CANDIDATES
-    if points.shape[1] < X.shape[1]:  # the projection upsets the order
-        fewest = max(fewest, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
-    return n_probes, min(fewest, MOST_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
+    n_candidates = n_neighbors + 1 + SPARE_CANDIDATES
+    if points.shape[1] < X.shape[1]:  # the projection changes the ranking
+        n_candidates = max(n_candidates, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
+    return n_probes, min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
 
 
-def _ranks(points: Array, rows: Array, neighbours: Array) -> Array:
-    """Points that are nearer to ``points[rows[i]]`` than ``points[neighbours[i, j]]`` is, counted for each i and j."""
-    ranks = np.zeros(neighbours.shape, dtype=np.int64)
-    limits = ((points[rows][:, None] - points[neighbours]) ** 2).sum(axis=2, dtype=np.float64)
+def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
+    """Count the points closer to ``points[rows[i]]`` than ``points[neighbors[i, j]]`` is, for each i and j."""
+    ranks = np.zeros(neighbors.shape, dtype=np.int64)
+    limits = ((points[rows][:, None] - points[neighbors]) ** 2).sum(axis=2, dtype=np.float64)
     for start in range(0, len(points), CACHED_ROWS):
         distances = _squared_distances(points[rows], points[start : start + CACHED_ROWS])
         ranks += (distances[:, None, :] < limits[:, :, None]).sum(axis=2)
     return ranks
 
 
-def _true_neighbours(X: Data, rows: Array, n_neighbors: int) -> Array:
-    """Nearest other rows of ``X`` to a few of its rows, exactly; X is gone through in parts, not copied whole."""
-    centre, scale = centre_and_scale(X)
-    queries = to_single(X[rows], centre, scale)
+def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
+    """Exact nearest other rows of ``X`` to a few of its rows; X is visited in blocks, not copied whole."""
+    center, scale = center_and_scale(X)
+    queries = to_single(X[rows], center, scale)
     distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
     step = some_rows(X.shape[1], DENSE_ENTRIES, at_most=CACHED_ROWS)
     for start in range(0, len(X), step):
-        part = to_single(X[start : start + step], centre, scale)
-        found = _squared_distances(queries, part)
-        inside = np.flatnonzero((rows >= start) & (rows < start + len(part)))
-        found[inside, rows[inside] - start] = np.inf  # itself
+        block = to_single(X[start : start + step], center, scale)
+        found = _squared_distances(queries, block)
+        inside = np.flatnonzero((rows >= start) & (rows < start + len(block)))
+        found[inside, rows[inside] - start] = np.inf  # the row itself
         distances = np.hstack([distances, found])
-        indices = np.hstack([indices, np.broadcast_to(np.arange(start, start + len(part)), found.shape)])
+        indices = np.hstack([indices, np.broadcast_to(np.arange(start, start + len(block)), found.shape)])
         best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
         distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
     return indices
 
 
 def _squared_distances(queries: Array, points: Array) -> Array:
-    """Pairwise (n_queries, n_points), by one product; in double precision, which stands the cancellation."""
+    """All pairs (n_queries, n_points) by one product, in double precision because of the cancellation."""
     queries, points = queries.astype(np.float64), points.astype(np.float64)
     squares = np.einsum("ij,ij->i", points, points)
     own = np.einsum("ij,ij->i", queries, queries)
-    return own[:, None] + squares - 2 * (queries @ points.T)
+    squared: Array = own[:, None] + squares - 2 * (queries @ points.T)
+    return squared
 
 
-def _nearest_cells(points: Array, centres: Array, n_probes: int) -> Array:
+def _nearest_cells(points: Array, centers: Array, n_probes: int) -> Array:
     """Nearest cells (n, n_probes) to each point, nearest first."""
     probes = np.empty((len(points), n_probes), dtype=np.int32)
     for start in range(0, len(points), CHUNK):
         rows = slice(start, start + CHUNK)
-        probes[rows] = exact_candidates(points[rows], centres, n_probes)
+        probes[rows] = exact_candidates(points[rows], centers, n_probes)
     return probes
-
-
-def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
-    """All-pairs search in blocks; memory is a block of queries times a block of points.
-
-    The blocks are ours, on threads of ours: which of many equal points the library takes depends on its rounding, and
-    that on its threads.
-    """
-    import faiss
-
-    found = np.empty((len(queries), min(n_candidates, len(points))), dtype=np.int64)
-    size = min(max(len(queries) // 8, FEWEST_SEARCHED), MOST_SEARCHED)
-
-    def search(first: int, last: int) -> None:
-        faiss.omp_set_num_threads(1)  # each thread has a number of its own
-        for block in range(first, last):
-            rows = slice(block * size, (block + 1) * size)
-            found[rows] = faiss.knn(queries[rows], points, found.shape[1])[1]
-
-    with single_threaded_libraries():
-        map_ranges(search, -(-len(queries) // size))
-    return found

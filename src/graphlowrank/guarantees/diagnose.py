@@ -11,15 +11,18 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
+from .._progress import Progress
 from .._threads import limit_threads
+from ..auto import DEFAULT_RANK, check_sizes
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..metrics.recovery import energy_share
-from ..options import AUTO_RANK, Settings
+from ..options import Options
+from ..pipeline import build_graphs, sample_axes
+from ..records import Run
 from ..sampling import SampledNodes, isometry, joint_isometry, required_samples
-from ..sampling.choose import UNIFORM_SHARE
 from ..sampling.isometry import Isometry
-from ..two_graphs import feature_side, sample_side
+from ..sampling.nodes import UNIFORM_SHARE
 from .advice import ASKED_FOR, advise
 from .bounds import Bound, amplification, subspace_bound, subspace_matrix_bound
 
@@ -201,14 +204,11 @@ def _sides(
     if hasattr(model_or_data, "fit"):
         raise ValueError("diagnose takes data, or a fitted estimator of graphlowrank; fit the model first.")
     X = check_array(model_or_data, dtype=[np.float64, np.float32], ensure_min_samples=2)
-    settings = Settings(**options)
-    settings.check_decodable(*X.shape, features=True)
-    rng = check_random_state(random_state)
-    kept, given = settings.kept(*X.shape), settings.given_indices()
+    settings = Options(**options)
+    check_sizes(settings, X.shape, clustering=False)
+    run = Run(settings, check_random_state(random_state), Progress())
     with limit_threads(settings.n_jobs):
-        between = sample_side(X, settings, rng), feature_side(X, settings, rng)
-        samples = between[0].drawn(given[0], kept[0], settings, k, rng, "sample_indices")
-        features = between[1].drawn(given[1], kept[1], settings, k, rng, "feature_indices")
+        samples, features = sample_axes(build_graphs(X, run), X.shape, k, run)
     return samples, features, X
 
 
@@ -228,7 +228,7 @@ def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, 
 
 def _rank(model: Any) -> int:
     """Smooth signals that a fitted model stands for."""
-    return int(getattr(model, "n_components_", None) or getattr(model, "n_clusters", None) or AUTO_RANK)
+    return int(getattr(model, "n_components_", None) or getattr(model, "n_clusters", None) or DEFAULT_RANK)
 
 
 def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) -> SideDiagnosis | None:

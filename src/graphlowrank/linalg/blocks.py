@@ -38,7 +38,7 @@ def row_blocks(
 
 
 def evenly_spaced(n: int, at_most: int) -> Array:
-    """Indices below ``n`` at equal distances, first and last included; all of them if ``n <= at_most``.
+    """Return indices below ``n`` at equal distances, first and last included; all if ``n <= at_most``.
 
     Examples
     --------

@@ -72,8 +72,8 @@ def graph_alignment(X: Any, graph: Graph | Any, k: int) -> float:
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> round(graph_alignment([[1.0], [2.0], [3.0], [4.0]], chain_graph(4), 2), 3)
+    >>> from graphlowrank.graphs import path_graph
+    >>> round(graph_alignment([[1.0], [2.0], [3.0], [4.0]], path_graph(4), 2), 3)
     0.999
     """
     X = check_array(X, dtype=[np.float64, np.float32], input_name="X")

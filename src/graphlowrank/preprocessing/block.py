@@ -33,7 +33,7 @@ class Block:
     scale: float
 
     def start(self) -> Array:
-        """Starting point of the solver: X with outliers clipped, from which it would take many steps to return."""
+        """Clip outliers of X: a starting point from which the solver needs fewer steps."""
         center = column_median(self.X)
         return np.clip(self.X, center - CLIP, center + CLIP)
 

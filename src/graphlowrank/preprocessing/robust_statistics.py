@@ -22,7 +22,7 @@ ROUNDING = 10.0  # in units of the last place of the largest entry
 
 
 def std_from_absolute(errors: Array) -> float:
-    """Standard deviation of normal errors from their absolute values, by the median."""
+    """Estimate the standard deviation of normal errors from their absolute values, by the median."""
     return float(np.median(errors)) / STD_TO_MAD
 
 

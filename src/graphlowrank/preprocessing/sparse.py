@@ -7,12 +7,15 @@ memory. Code elsewhere calls the functions below instead of asking which kind of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,11 +162,6 @@ def as_shifted_sparse(X: Any) -> ShiftedSparse:
     return ShiftedSparse(values)
 
 
-def is_sparse(X: Data) -> bool:
-    """Whether the data are stored sparse."""
-    return isinstance(X, ShiftedSparse)
-
-
 def like(X: Data, reference: Data) -> Data:
     """``X`` stored as ``reference`` is, sparse or dense."""
     if isinstance(reference, ShiftedSparse):
@@ -187,3 +185,8 @@ def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
 def some_rows(width: int, entries: int, *, at_most: int) -> int:
     """Rows of a width that together have about so many entries, at least one."""
     return max(1, min(at_most, entries // max(width, 1)))
+
+
+def is_sparse(X: object) -> TypeIs[ShiftedSparse]:
+    """Whether the data are stored sparse."""
+    return isinstance(X, ShiftedSparse)

@@ -59,8 +59,8 @@ def kron_reduce(
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> kron_reduce(chain_graph(3), [0, 2], "exact").weights.toarray()
+    >>> from graphlowrank.graphs import path_graph
+    >>> kron_reduce(path_graph(3), [0, 2], "exact").weights.toarray()
     array([[0. , 0.5],
            [0.5, 0. ]])
     """

@@ -61,8 +61,8 @@ def local_coherence(
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> local_coherence(chain_graph(3), 2).round(2)
+    >>> from graphlowrank.graphs import path_graph
+    >>> local_coherence(path_graph(3), 2).round(2)
     array([0.83, 0.33, 0.83])
     """
     graph = as_graph(graph)
@@ -147,8 +147,8 @@ def optimal_distribution(graph: Graph | Any, k: int, *, uniform_share: float = 0
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> optimal_distribution(chain_graph(3), 2).round(2)
+    >>> from graphlowrank.graphs import path_graph
+    >>> optimal_distribution(path_graph(3), 2).round(2)
     array([0.42, 0.17, 0.42])
     """
     if not 0 <= uniform_share <= 1:

@@ -38,8 +38,8 @@ def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, ra
 
     Examples
     --------
-    >>> from graphlowrank.graphs import chain_graph
-    >>> draw(chain_graph(10), 3, random_state=0)
+    >>> from graphlowrank.graphs import path_graph
+    >>> draw(path_graph(10), 3, random_state=0)
     array([2, 4, 8])
     """
     rng = check_random_state(random_state)

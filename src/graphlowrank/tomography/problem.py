@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..graphs import chain_graph, knn_graph
+from ..graphs import knn_graph, path_graph
 from ..solvers.bounded_cg import bounded_cg
 from ..solvers.solution import Solution
 
@@ -113,7 +113,7 @@ def _laplacian(points: Array, n_neighbors: int, chain: float) -> Any:
 
 @lru_cache(maxsize=4)  # of a few rows it takes as long as the search for neighbours
 def _chain_laplacian(n_nodes: int) -> Any:
-    return chain_graph(n_nodes).unit_laplacian()
+    return path_graph(n_nodes).unit_laplacian()
 
 
 @dataclass(frozen=True)

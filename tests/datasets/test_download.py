@@ -12,12 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from urllib.error import URLError
 
+import fake_data
 import numpy as np
 import pytest
 import sklearn.datasets
 from numpy.testing import assert_allclose, assert_array_equal
 
-import fake_data
 from graphlowrank import datasets
 from graphlowrank.datasets import download, images
 from graphlowrank.datasets.download import DownloadError, fetch

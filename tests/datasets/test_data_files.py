@@ -7,13 +7,13 @@ import zipfile
 from functools import partial
 from pathlib import Path
 
+import fake_data
 import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-import fake_data
 from graphlowrank import datasets
 from graphlowrank.datasets import files, formats
 

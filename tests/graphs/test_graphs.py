@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import graphlowrank.graphs.graph as graph_module
 import graphlowrank.graphs.knn as build_module
 from graphlowrank.decoders import upsample
-from graphlowrank.graphs import Graph, as_graph, chain_graph, grid_graph, knn_graph
-from graphlowrank.graphs.knn import WEIGHT_FLOOR
+from graphlowrank.graphs import Graph, as_graph, grid_graph, knn_graph, path_graph
+from graphlowrank.graphs.knn import MIN_WEIGHT
 from graphlowrank.graphs.locality import renumber
 from graphlowrank.linalg.eigen import largest_eigenvalue
 from graphlowrank.reduction import kron_reduce
@@ -20,7 +20,7 @@ from helpers import assert_is_laplacian, disjoint, random_graph
 
 
 def test_kernel_is_the_documented_one():
-    # Three points on a line, one neighbour each: pairs at distance 1, 1 and 2; their mean is sigma.
+    # Three points on a line, one neighbor each: pairs at distance 1, 1 and 2; their mean is sigma.
     X = np.array([[0.0], [1.0], [3.0]])
     sigma = (1 + 1 + 2) / 3
     W = knn_graph(X, 1).weights.toarray()
@@ -43,9 +43,9 @@ def test_knn_graph_is_a_graph_whatever_the_points(seed, n, k, scale):
     assert abs(W - W.T).nnz == 0
     assert np.all(W.diagonal() == 0)
     assert np.all(np.isfinite(W.data))
-    assert W.data.min() >= WEIGHT_FLOOR
+    assert W.data.min() >= MIN_WEIGHT
     assert W.data.max() <= 1
-    assert np.diff(W.indptr).min() >= k  # every node keeps at least its own neighbours
+    assert np.diff(W.indptr).min() >= k  # every node keeps at least its own neighbors
     assert_is_laplacian(graph.laplacian())
 
 
@@ -60,7 +60,7 @@ def test_far_outlier_stays_on_the_graph(rng):
     X = np.vstack([rng.standard_normal((50, 3)), [[1e6, 0, 0]]])
     graph = knn_graph(X, 5)
     assert graph.n_components == 1
-    assert graph.degrees[-1] >= 5 * WEIGHT_FLOOR * 0.999
+    assert graph.degrees[-1] >= 5 * MIN_WEIGHT * 0.999
 
 
 def test_identical_points_get_weight_one():
@@ -89,7 +89,7 @@ def test_laplacian_quadratic_form_is_the_sum_over_edges(kind, rng):
 
 
 def test_isolated_node_has_a_zero_row():
-    graph = disjoint(chain_graph(3), Graph(sp.csr_array((1, 1))))
+    graph = disjoint(path_graph(3), Graph(sp.csr_array((1, 1))))
     assert graph.n_components == 2
     for kind in ("combinatorial", "normalized"):
         L = graph.laplacian(kind).toarray()
@@ -123,13 +123,13 @@ def test_components_are_counted():
     assert list(np.bincount(graph.components)) == [5, 4, 1]
 
 
-def test_grid_and_chain_match_their_definitions():
+def test_grid_and_path_match_their_definitions():
     image = np.arange(12.0).reshape(3, 4)
     squared = np.sum(np.diff(image, axis=0) ** 2) + np.sum(np.diff(image, axis=1) ** 2)
     x = image.ravel()
     assert x @ (grid_graph((3, 4)).laplacian() @ x) == pytest.approx(squared)
     assert grid_graph((3, 4), diagonals=True).n_edges == 17 + 12
-    W = chain_graph(6, reach=3).weights.toarray()
+    W = path_graph(6, reach=3).weights.toarray()
     assert W[0, 1] == 1
     assert W[0, 2] == pytest.approx(1 / 2)
     assert W[0, 3] == pytest.approx(1 / 3)
@@ -178,7 +178,7 @@ def test_upsampling_and_walks_do_not_mind_the_numbering(rng):
         assert np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)
 
 
-def test_an_order_that_keeps_neighbours_close_changes_no_answer(monkeypatch):
+def test_a_cache_friendly_order_changes_no_result(monkeypatch):
     points = np.random.default_rng(0).standard_normal((600, 3))
     expected = knn_graph(points, 6, neighbors="approximate", random_state=0)
     for module in (build_module, graph_module):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank.graphs import Graph, chain_graph, grid_graph, knn_graph
+from graphlowrank.graphs import Graph, grid_graph, knn_graph, path_graph
 from graphlowrank.reduction import kron_reduce, reduce_graph
 from graphlowrank.reduction.random_walk import report_truncated
 from graphlowrank.sampling import draw
@@ -103,7 +103,7 @@ def test_random_walk_result_is_a_sparse_graph_of_components_no_coarser():
 
 
 def test_edges_between_kept_nodes_are_kept_exactly():
-    graph = chain_graph(6)
+    graph = path_graph(6)
     W = kron_reduce(graph, [0, 1, 2, 5], "random_walk", n_repeats=3).weights.toarray()
     assert W[0, 1] == W[1, 2] == 1
     # A path has one way only: walks between 2 and 5 either return (no edge) or cross.
@@ -178,6 +178,6 @@ def test_bad_arguments_are_named(arguments, text):
 
 
 def test_exact_reduction_too_large_for_memory_is_refused():
-    graph = chain_graph(30_000)
+    graph = path_graph(30_000)
     with pytest.raises(ValueError, match="use method='random_walk'"):
         kron_reduce(graph, np.arange(25_000), "exact")

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import NearestNeighbors
 
-import graphlowrank.graphs.search as module
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import nearest_neighbours
-from graphlowrank.graphs.search import nearest_of, nearest_to
-from graphlowrank.graphs.search_cells import Candidates
+from graphlowrank.graphs import nearest_neighbors
+from graphlowrank.graphs.candidates import Candidates
+from graphlowrank.graphs.rerank import nearest_of
+from graphlowrank.graphs.search import SEARCHES, nearest_to, resolve_search
 
 
 def brute_force(X, k):
@@ -31,7 +31,7 @@ def test_small_searches_are_exact(seed, n, p, dtype, duplicates, engine):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (n, p)).astype(dtype) if duplicates else rng.standard_normal((n, p)).astype(dtype)
     k = min(5, n - 1)
-    distances, indices = nearest_neighbours(X, k, engine=engine, random_state=0)
+    distances, indices = nearest_neighbors(X, k, engine=engine, random_state=0)
     assert distances.dtype == dtype
     assert indices.min() >= 0
     assert indices.max() < n
@@ -47,8 +47,8 @@ def test_approximate_recall_against_exact_search():
     latent = rng.standard_normal((6000, 12)) + 3 * rng.standard_normal((20, 12))[rng.integers(0, 20, 6000)]
     X = np.tanh(latent @ rng.standard_normal((12, 150)) / 4) + 0.05 * rng.standard_normal((6000, 150))
     X = X.astype(np.float32)
-    exact = nearest_neighbours(X, 10, engine="exact")[1]
-    approximate = nearest_neighbours(X, 10, engine="approximate", random_state=0)[1]
+    exact = nearest_neighbors(X, 10, engine="exact")[1]
+    approximate = nearest_neighbors(X, 10, engine="approximate", random_state=0)[1]
     recall = np.mean([len(np.intersect1d(a, b)) for a, b in zip(exact, approximate, strict=True)]) / 10
     assert recall >= 0.95
 
@@ -56,44 +56,47 @@ def test_approximate_recall_against_exact_search():
 @pytest.mark.parametrize("offset", [0.0, 1e3])
 def test_approximate_search_sees_into_tight_clusters(offset, rng):
     # Clusters a thousand times smaller than their distances: squared lengths would swallow what is within them.
-    centres = rng.uniform(-1, 1, (20, 10))
-    X = centres[rng.integers(20, size=6000)] + 1e-3 * rng.standard_normal((6000, 10)) + offset
+    centers = rng.uniform(-1, 1, (20, 10))
+    X = centers[rng.integers(20, size=6000)] + 1e-3 * rng.standard_normal((6000, 10)) + offset
     truth = NearestNeighbors(n_neighbors=10).fit(X).kneighbors()[1]
-    found = nearest_neighbours(X, 10, engine="approximate", random_state=0)[1]
+    found = nearest_neighbors(X, 10, engine="approximate", random_state=0)[1]
     assert np.mean([len(np.intersect1d(a, b)) for a, b in zip(truth, found, strict=True)]) / 10 >= 0.97
 
 
 def test_exact_engine_agrees_with_scikit_learn(rng):
     X = rng.standard_normal((800, 20))
     distances, indices = NearestNeighbors(n_neighbors=8).fit(X).kneighbors()
-    ours = nearest_neighbours(X, 8, engine="exact")
+    ours = nearest_neighbors(X, 8, engine="exact")
     assert_allclose(ours[0], distances, rtol=1e-12)
     assert_array_equal(ours[1], indices)
 
 
-def test_huge_offsets_do_not_blur_neighbours(rng):
+def test_huge_offsets_do_not_change_neighbors(rng):
     X = rng.standard_normal((300, 4))
-    assert_array_equal(nearest_neighbours(X + 1e8, 5)[1], nearest_neighbours((X + 1e8) - 1e8, 5)[1])
+    assert_array_equal(nearest_neighbors(X + 1e8, 5)[1], nearest_neighbors((X + 1e8) - 1e8, 5)[1])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("engine", ["exact", "approximate"])
 def test_extreme_units_change_nothing(dtype, engine, rng):
     X = rng.standard_normal((300, 4)).astype(dtype)
-    distances, indices = nearest_neighbours(X, 5, engine=engine, random_state=0)
+    distances, indices = nearest_neighbors(X, 5, engine=engine, random_state=0)
     for unit in (np.finfo(dtype).tiny * 1e4, np.finfo(dtype).max / 1e4):
-        scaled = nearest_neighbours(X * dtype(unit), 5, engine=engine, random_state=0)
+        scaled = nearest_neighbors(X * dtype(unit), 5, engine=engine, random_state=0)
         assert_allclose(scaled[0] / dtype(unit), distances, rtol=1e-3)
         assert np.mean(scaled[1] == indices) > 0.99
 
 
 def test_auto_picks_by_size(monkeypatch, rng):
     X = rng.standard_normal((60, 3))
-    monkeypatch.setattr(module, "cell_candidates", lambda *args: pytest.fail("approximate was used"))
-    nearest_neighbours(X, 3)
-    monkeypatch.setattr(module, "EXACT_PRODUCTS", 50**2 * 53)
+    monkeypatch.setitem(SEARCHES, "approximate", lambda *args, **options: pytest.fail("approximate was used"))
+    nearest_neighbors(X, 3)
+    monkeypatch.setattr("graphlowrank.graphs.search.dense_pairs_cost", lambda n, d: 2e11)
     with pytest.raises(pytest.fail.Exception):
-        nearest_neighbours(X, 3)
+        nearest_neighbors(X, 3)
+    monkeypatch.undo()
+    assert resolve_search(X, "auto", max_products=60**2 * 53) == "exact"
+    assert resolve_search(X, "auto", max_products=50**2 * 53) == "approximate"
 
 
 @pytest.mark.parametrize("engine", ["exact", "approximate"])
@@ -102,14 +105,14 @@ def test_threads_do_not_change_the_answer(engine, rng):
     answers = []
     for n_jobs in (1, 2):
         with limit_threads(n_jobs):
-            answers.append(nearest_neighbours(X, 7, engine=engine, random_state=3))
+            answers.append(nearest_neighbors(X, 7, engine=engine, random_state=3))
     assert_array_equal(answers[0][1], answers[1][1])
     assert_array_equal(answers[0][0], answers[1][0])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("themselves", [False, True])
-def test_compiled_choice_of_neighbours_agrees_with_numpy(monkeypatch, dtype, themselves, rng):
+def test_compiled_rerank_agrees_with_numpy(dtype, themselves, rng):
     X = rng.standard_normal((200, 37)).astype(dtype)
     X[50:60] = X[40:50]  # ties
     queries = None if themselves else X[::-1][:150].copy()
@@ -119,9 +122,7 @@ def test_compiled_choice_of_neighbours_agrees_with_numpy(monkeypatch, dtype, the
     indices[:, 5:10] = np.arange(50, 55)
     candidates = Candidates(np.array([sorted(set(row), key=lambda i: (i < 0, i)) + [-1] * (20 - len(set(row)))
                                       for row in indices]), rng.permutation(n))  # fmt: skip
-    plain = nearest_of(X, candidates, 6, queries)
-    monkeypatch.setattr(module, "COMPILED_ABOVE", 0)
-    compiled = nearest_of(X, candidates, 6, queries)
+    plain, compiled = (nearest_of(X, candidates, 6, queries, compiled=one) for one in (False, True))
     assert compiled[0].dtype == dtype
     assert_array_equal(compiled[1], plain[1])
     assert_allclose(compiled[0], plain[0], rtol=50 * np.finfo(dtype).eps, atol=1e-7)

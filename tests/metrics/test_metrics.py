@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from graphlowrank.graphs import Graph, chain_graph, lowest_eigenpairs
+from graphlowrank.graphs import Graph, lowest_eigenpairs, path_graph
 from graphlowrank.metrics import (
     adjusted_rand_index,
     approximate_rank,
@@ -185,7 +185,7 @@ def test_alignment_is_a_share_that_grows_with_k(seed, k, scale):
 
 
 def test_alignment_of_known_signals():
-    graph = chain_graph(20)
+    graph = path_graph(20)
     P = lowest_eigenpairs(graph, 20)[1]
     assert graph_alignment(np.ones((20, 2)), graph, 1) == pytest.approx(1)
     assert graph_alignment(P[:, 5:], graph, 5) == pytest.approx(0, abs=1e-12)
@@ -206,9 +206,9 @@ def test_alignment_with_pieces_is_that_of_their_means():
 
 def test_alignment_checks_its_input():
     with pytest.raises(ValueError, match="graph has 4 nodes, but the data need 5"):
-        graph_alignment(np.ones((5, 2)), chain_graph(4), 1)
+        graph_alignment(np.ones((5, 2)), path_graph(4), 1)
     with pytest.raises(ValueError, match="k must be between 1 and 5"):
-        graph_alignment(np.ones((5, 2)), chain_graph(5), 6)
+        graph_alignment(np.ones((5, 2)), path_graph(5), 6)
 
 
 # --- images -------------------------------------------------------------------------------------------------------
@@ -395,5 +395,5 @@ def test_nothing_is_changed():
     for score in (recovery_error, psnr, ssim, mask_scores, best_f1):
         score(truth, image)
     approximate_rank(truth)
-    graph_alignment(truth, chain_graph(16), 3)
+    graph_alignment(truth, path_graph(16), 3)
     assert_allclose((truth, image), before, rtol=0)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank.graphs import Graph, chain_graph, grid_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import Graph, grid_graph, knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.graphs import spectrum as spectrum_module
 from graphlowrank.sampling import (
     cumulative_coherence,
@@ -92,10 +92,10 @@ def test_the_estimate_agrees_with_the_eigenvectors(kind):
 
 def test_auto_estimates_where_eigenvectors_do_not_converge(monkeypatch):
     monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    monkeypatch.setattr(spectrum_module, "FACTORISED_UP_TO", 0)
+    monkeypatch.setattr(spectrum_module, "FACTORIZED_UP_TO", 0)
     monkeypatch.setattr(spectrum_module, "LANCZOS_RESTARTS", 1)
     graph = grid_graph((40, 40))
-    with pytest.raises(RuntimeError, match="did not converge, as on long chains"):
+    with pytest.raises(RuntimeError, match="did not converge, as on long paths"):
         local_coherence(graph, 8, method="exact")
     assert local_coherence(graph, 8, random_state=0).sum() == pytest.approx(8)
 
@@ -248,7 +248,7 @@ def test_the_exact_isometry_contains_every_member(seed, k):
 
 
 def test_keeping_everything_is_an_isometry():
-    Q = lowest_eigenpairs(chain_graph(30), 5)[1]
+    Q = lowest_eigenpairs(path_graph(30), 5)[1]
     assert isometry(Q, np.arange(30)).delta == pytest.approx(0, abs=1e-12)
     assert empirical_rip(Q, Q, np.arange(30), np.arange(30), random_state=0).delta == pytest.approx(0, abs=1e-12)
     doubled = empirical_rip(Q, Q, np.arange(30), np.arange(30), weights=(np.full(30, 2.0), None), random_state=0)
@@ -300,6 +300,6 @@ def test_optimal_draws_meet_the_bound_where_uniform_ones_fail():
 
 
 def test_draws_by_a_distribution_repeat():
-    distribution = optimal_distribution(chain_graph(50), 4)
-    a, b = (draw(chain_graph(50), 10, distribution=distribution, random_state=7) for _ in range(2))
+    distribution = optimal_distribution(path_graph(50), 4)
+    a, b = (draw(path_graph(50), 10, distribution=distribution, random_state=7) for _ in range(2))
     assert_array_equal(a, b)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from graphlowrank.graphs import Graph, chain_graph
+from graphlowrank.graphs import Graph, path_graph
 from graphlowrank.sampling import check_indices, choose, draw
 from helpers import disjoint, random_graph
 
@@ -25,23 +25,23 @@ def test_draw_reaches_every_component(sizes, share, seed):
 def test_draw_is_uniform():
     counts = np.zeros(10)
     for seed in range(3000):
-        counts[draw(chain_graph(10), 3, random_state=seed)] += 1
+        counts[draw(path_graph(10), 3, random_state=seed)] += 1
     expected = 900  # binomial(3000, 0.3): standard deviation 25
     assert np.all(np.abs(counts - expected) < 5 * 25)
 
 
 def test_node_added_to_a_missed_component_is_uniform():
-    graph = disjoint(chain_graph(50), chain_graph(4))
+    graph = disjoint(path_graph(50), path_graph(4))
     counts = np.zeros(4)
     for seed in range(2000):
         kept = draw(graph, 1, random_state=seed)
-        if kept[0] < 50:  # the draw fell into the long chain, so one node of the short one was added
+        if kept[0] < 50:  # the draw fell into the long path, so one node of the short one was added
             counts[kept[-1] - 50] += 1
     assert np.all(np.abs(counts / counts.sum() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / counts.sum()))
 
 
 def test_choose_takes_indices_and_masks():
-    graph = chain_graph(6)
+    graph = path_graph(6)
     assert_array_equal(choose([4, 1], 3, graph).indices, [1, 4])
     assert_array_equal(choose(np.array([0, 1, 0, 0, 0, 1], bool), 3, graph).indices, [1, 5])
     assert_array_equal(choose(None, 6, graph).indices, np.arange(6))
@@ -66,10 +66,10 @@ def test_bad_indices_are_named(indices, text):
 
 def test_indices_that_miss_a_component_are_refused():
     with pytest.raises(ValueError, match="without a kept node"):
-        choose([0, 1], 2, disjoint(chain_graph(3), chain_graph(2)))
+        choose([0, 1], 2, disjoint(path_graph(3), path_graph(2)))
 
 
 @pytest.mark.parametrize("size", [0, 11])
 def test_impossible_sizes_are_refused(size):
     with pytest.raises(ValueError, match="between 1 and 10"):
-        draw(chain_graph(10), size)
+        draw(path_graph(10), size)

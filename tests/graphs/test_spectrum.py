@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import Graph, chain_graph, estimate_spectrum, grid_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import Graph, estimate_spectrum, grid_graph, knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.graphs import spectrum as spectrum_module
 from graphlowrank.graphs.spectrum import NotConvergedError, null_space
 from graphlowrank.linalg import chebyshev
@@ -107,14 +107,14 @@ def lanczos_that_fails(*args):
     raise NotConvergedError
 
 
-@pytest.mark.parametrize("engine", ["dense", "factorised", "lanczos"])
+@pytest.mark.parametrize("engine", ["dense", "factorized", "lanczos"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_every_engine_finds_the_lowest_eigenpairs(monkeypatch, engine, kind, pieces):
     graph = disjoint(*(random_graph(40 + 9 * i, density=0.15, seed=i, spread=0.5) for i in range(pieces)))
     if engine != "dense":
         monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    if engine == "factorised":
+    if engine == "factorized":
         monkeypatch.setattr(spectrum_module, "_lanczos", lanczos_that_fails)
     values, vectors = lowest_eigenpairs(graph, 7, kind=kind)
     expected, basis = dense_spectrum(graph, kind)
@@ -213,8 +213,8 @@ def test_estimates_do_not_depend_on_threads_or_runs():
 
 
 def test_an_unresolved_eigenvalue_warns():
-    with pytest.warns(RuntimeWarning, match="do not tell eigenvalue 2 from 0"):
-        estimate_spectrum(chain_graph(3000), 2, max_products=10, n_vectors=2, random_state=0)
+    with pytest.warns(RuntimeWarning, match="do not separate eigenvalue 2 from 0"):
+        estimate_spectrum(path_graph(3000), 2, max_products=10, n_vectors=2, random_state=0)
 
 
 def test_bad_numbers_of_vectors():

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.decoders import Side, alternate_matrix, decode_subspace, fit_bandlimited, fit_smooth, upsample
-from graphlowrank.graphs import Graph, chain_graph, lowest_eigenpairs
+from graphlowrank.decoders import alternate_matrix, decode_subspace, fit_bandlimited, fit_smooth, upsample
+from graphlowrank.graphs import Graph, lowest_eigenpairs, path_graph
 from graphlowrank.guarantees import (
     alternate_bound,
     amplification,
@@ -21,7 +21,7 @@ from graphlowrank.guarantees import (
     subspace_matrix_bound,
 )
 from graphlowrank.metrics.recovery import energy_share
-from graphlowrank.sampling import draw, isometry, joint_isometry, required_samples
+from graphlowrank.sampling import SampledNodes, draw, isometry, joint_isometry, required_samples
 from helpers import disjoint, random_graph
 
 
@@ -41,7 +41,7 @@ class OneSide:
         self.max_weight = float(self.root.max() ** 2)
         self.isometry = isometry(self.basis, self.keep, self.weights)
         self.amplify = amplification(n, m, self.isometry.delta_below)
-        self.side = Side(self.graph, self.keep, self.weights)
+        self.side = SampledNodes(self.graph, self.keep, self.weights)
 
 
 def sides(seed, *, weighted=False):
@@ -193,7 +193,7 @@ def test_noise_is_not_low_rank_on_any_graph(clusters):
 
 
 def test_an_outlying_node_is_told_of_unless_sampling_is_optimal():
-    graph = disjoint(random_graph(200, 0.1, spread=0.2), chain_graph(2))
+    graph = disjoint(random_graph(200, 0.1, spread=0.2), path_graph(2))
     options = {"k": 2, "sample_graph": graph, "feature_graph": None, "downsampling": (5, 1), "random_state": 0}
     X = np.random.default_rng(0).standard_normal((202, 4))
     uniform, optimal = diagnose(X, **options), diagnose(X, sampling="optimal", **options)
@@ -213,7 +213,7 @@ def test_amplification_bounds_the_ideal_decoder(sampling):
         3, sample_graph=graph, feature_graph=None, downsampling=(3, 1), sampling=sampling, random_state=1
     ).fit(np.random.default_rng(0).standard_normal((40, 5)))
     basis = lowest_eigenpairs(graph, 3)[1]
-    side = Side(graph, model.sample_indices_, model.sample_weights_)
+    side = SampledNodes(graph, model.sample_indices_, model.sample_weights_)
     decoder = fit_bandlimited(side, np.eye(len(model.sample_indices_)), basis=basis).X
     found = diagnose(model)
     assert norm(decoder, 2) <= found.amplification * (1 + 1e-9)
@@ -242,7 +242,7 @@ def test_advice_fits_the_model(blobs):
 
 
 def test_a_draw_that_sees_nothing_is_told_of():
-    graph = chain_graph(100)
+    graph = path_graph(100)
     found = diagnose(
         np.random.default_rng(0).standard_normal((100, 4)), k=6, sample_graph=graph, feature_graph=None,
         sampling=(np.arange(6), None),
