@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,9 @@ from .decoders import DECODERS, Decoder
 from .graphs import Graph, search_names
 from .models import SOLVERS, SmallSolver
 from .models.losses import LOSSES
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 RENAMED_DECODER_OPTIONS = {"normalise": "normalize"}  # deprecated in 0.2
 
@@ -46,9 +49,9 @@ class Options:
 
     n_components: int | None = None
     n_clusters: int | Literal["auto"] = "auto"
-    scaling: str = "auto"
-    partition: str = "graph"
-    scores: str = "auto"
+    scaling: Literal["auto", "none", "samples", "features"] = "auto"
+    partition: Literal["graph", "k-means"] = "graph"
+    scores: Literal["auto", "whitened", "scaled"] = "auto"
     downsampling: tuple[float, float] | Literal["auto"] = "auto"
     gamma_samples: float | Literal["auto"] = "auto"
     gamma_features: float | Literal["auto"] = "auto"
@@ -60,9 +63,9 @@ class Options:
     feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     neighbors: str = "auto"
     robust_graphs: bool | Literal["auto"] = False
-    laplacian: str = "auto"
+    laplacian: Literal["auto", "combinatorial", "normalized"] = "auto"
     sampling: Literal["uniform", "optimal"] | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
-    reduction: str = "auto"
+    reduction: Literal["auto", "exact", "random_walk", "rebuild"] = "auto"
     n_draws: int = 1
     solver: str = "frpcag"
     decoder: str = "subspace"
@@ -179,7 +182,7 @@ class Options:
         return any(isinstance(self.graph_of(axis), str) and self.needs_graph(axis) for axis in axes)
 
 
-def is_auto(value: Any) -> bool:
+def is_auto(value: object) -> TypeIs[Literal["auto"]]:
     """Whether a value is the string "auto"; arrays are not compared."""
     return isinstance(value, str) and value == "auto"
 

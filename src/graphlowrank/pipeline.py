@@ -34,11 +34,10 @@ from .auto import (
     rank_choice,
     validated_gammas,
 )
-from .clustering import Candidate, Scores, candidates, consensus, decode_labels, leading_directions, select
+from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
 from .decoders import Decoded
 from .graphs import as_graph, knn_graph
 from .graphs.laplacian import LaplacianKind
-from .metrics import conductance
 from .models import CompressedProblem
 from .options import is_auto
 from .preprocessing import (
@@ -185,12 +184,12 @@ def build_graphs(X: Data, run: Run) -> tuple[AxisGraph, AxisGraph]:
     """Build the sample graph and the feature graph."""
     n_samples, n_features = X.shape
     with run.progress.stage("sample graph"):
-        samples = build_graph(X, "sample", run.options.n_neighbors, run)
+        samples = build_graph(X, "sample", int(run.options.n_neighbors), run)
     with run.progress.stage("feature graph"):
         if n_samples > FEATURE_GRAPH_SAMPLES:
             X = X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=run.rng)]
         # Few features are no mistake of the user: their graph has fewer neighbors.
-        features = build_graph(X.T, "feature", min(run.options.n_neighbors, n_features - 1), run)
+        features = build_graph(X.T, "feature", min(int(run.options.n_neighbors), n_features - 1), run)
     return samples, features
 
 

@@ -34,7 +34,9 @@ def n_kept(options: Options, shape: tuple[int, int], rank: int | None = None) ->
     rank : int or None
         Rank or number of clusters, if known: more of them need more samples.
     """
-    rates = _auto_rates(options, shape, rank) if is_auto(options.downsampling) else options.downsampling
+    rates = options.downsampling
+    if is_auto(rates):
+        rates = _auto_rates(options, shape, rank)
     kept = []
     for n, rate, given in zip(shape, rates, options.given_indices(), strict=True):
         if given is None:

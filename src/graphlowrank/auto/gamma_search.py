@@ -225,13 +225,14 @@ class _Search:
     ) -> None:
         self.problem, self.fold, self.fixed, self.rank = problem, fold, fixed, rank
         X, axis_weights = problem.X, (problem.sample_weights, problem.feature_weights)
-        self.nodes = tuple(SampledNodes.all_of(n, weights) for n, weights in zip(X.shape, axis_weights, strict=True))
+        self.nodes = SampledNodes.all_of(X.shape[0], axis_weights[0]), SampledNodes.all_of(X.shape[1], axis_weights[1])
         weights = np.multiply.outer(*(nodes.root_weights() ** 2 for nodes in self.nodes))
         self.weights = weights[fold.rows, fold.columns]
         start = np.where(np.isnan(fold.X), fold.X, X if problem.X0 is None else problem.X0)
-        spectra = [
-            spectrum_of(L, n, X.dtype) for L, n in zip((problem.L_samples, problem.L_features), X.shape, strict=True)
-        ]
+        spectra = (
+            spectrum_of(problem.L_samples, X.shape[0], X.dtype),
+            spectrum_of(problem.L_features, X.shape[1], X.dtype),
+        )
         self.path = FRPCAGPath(
             fold.X, *spectra, start, loss=problem.loss, huber_delta=problem.huber_delta, weights=weights
         )

@@ -22,7 +22,7 @@ MIN_NEIGHBORS, MAX_NEIGHBORS = 3, 10
 
 def choose_laplacian(options: Options, task: Task) -> LaplacianKind:
     """Given Laplacian, or the one that suits the task."""
-    return LAPLACIANS[task] if is_auto(options.laplacian) else options.laplacian  # type: ignore[return-value]
+    return LAPLACIANS[task] if is_auto(options.laplacian) else options.laplacian
 
 
 def choose_n_neighbors(options: Options, n_samples: int) -> Choice:

@@ -46,7 +46,7 @@ def choose_scaling(X: Data, options: Options, rng: np.random.RandomState) -> tup
         Draws the samples that are looked at.
     """
     if not is_auto(options.scaling):
-        return _fitted(X, options.scaling, AS_GIVEN)  # type: ignore[arg-type]
+        return _fitted(X, options.scaling, AS_GIVEN)
     if not isinstance(options.sample_graph, str):
         return _plain("no sample graph is built from the data")
     n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)

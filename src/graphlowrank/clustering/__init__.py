@@ -8,8 +8,10 @@
     refine              move single nodes while the conductance falls
     merge               merge clusters by modularity
     consensus           one partition from several
+    conductance         mean conductance of a partition, the criterion of selection
 """
 
+from ..metrics import conductance
 from .consensus import consensus
 from .kmeans import Scores, k_means, leading_directions
 from .labels import Labels, decode_labels, labels_of_new
@@ -24,6 +26,7 @@ __all__ = [
     "Partition",
     "Scores",
     "candidates",
+    "conductance",
     "consensus",
     "decode_labels",
     "k_means",

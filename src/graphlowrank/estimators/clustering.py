@@ -262,5 +262,5 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         if is_sparse(X):
             return X
         if self._distance_model is not None:
-            return self._distance_model.apply(X)  # type: ignore[arg-type]
+            return self._distance_model.apply(X)
         return fit_imputer(self._training_points, Generator(0)).apply(X) if has_missing(X) else X  # type: ignore[arg-type]

@@ -47,22 +47,22 @@ class _GraphEmbedding(ComponentTransformer):
         """
         options = self._options()
         self._check_parameters()
-        X = self._check_training_data(X, options)
-        at_most, what = self._max_components(*X.shape)
+        data: Array = self._check_training_data(X, options)
+        at_most, what = self._max_components(*data.shape)
         k = self._n_components_or_default(at_most=at_most, what=what)
-        self.offset_ = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+        self.offset_ = data.mean(axis=0, dtype=np.float64).astype(data.dtype)
 
         def work(run: Run) -> tuple[Graph | None, Embedding]:
             with run.progress.stage("sample graph"):
-                graph = build_graph(X, "sample", self.n_neighbors, run).graph
+                graph = build_graph(data, "sample", self.n_neighbors, run).graph
             with run.progress.stage("embedding"):
-                return graph, self._solve(X - self.offset_, graph, k)
+                return graph, self._solve(data - self.offset_, graph, k)
 
         self.sample_graph_, found = self._run(options, work)
         self.embedding_ = found.scores
         self.components_ = found.components
         self.n_components_ = k
-        self._summarize(X, [self._rank_choice(k)])
+        self._summarize(data, [self._rank_choice(k)])
         return self
 
     def transform(self, X: ArrayLike) -> Array:
@@ -82,8 +82,8 @@ class _GraphEmbedding(ComponentTransformer):
             Scores.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=DTYPES, reset=False)
-        return least_squares_scores(X, self.components_, self.offset_)
+        samples: Array = validate_data(self, X, dtype=DTYPES, reset=False)
+        return least_squares_scores(samples, self.components_, self.offset_)
 
 
 def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatorial") -> sp.csr_array:

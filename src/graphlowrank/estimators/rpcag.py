@@ -136,7 +136,7 @@ class RobustPCAOnGraphs(RobustPCA):
         """
         options = self._options()
         kind = choose_laplacian(options, "recovery")
-        gamma = fixed_gammas(options, kind)[0] if is_auto(self.gamma) else self.gamma
+        gamma: float = fixed_gammas(options, kind)[0] if is_auto(self.gamma) else self.gamma
         check_number(gamma, "gamma")
         X, observed = self._check_decomposition(X, mask, options)
         # The graph term grows with the square of the data, the others with the data: gamma needs a unit.

@@ -97,7 +97,7 @@ def sampled_block(
     if has_missing(block) and np.isnan(block).all():
         raise ValueError("no entry of the kept samples and features is observed; keep more of them.")
     if center_features:
-        mean = kept.mean(sample_weights) if is_sparse(kept) else column_mean(kept, sample_weights)  # type: ignore[arg-type]
+        mean = kept.mean(sample_weights) if is_sparse(kept) else column_mean(kept, sample_weights)
         shift = mean.astype(X.dtype)
         block = block - shift[columns]
         scale = float(np.nanmean(np.abs(block), dtype=np.float64))

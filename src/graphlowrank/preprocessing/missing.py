@@ -16,7 +16,7 @@ def has_missing(X: Data) -> bool:
     if is_sparse(X):
         return False
     with np.errstate(invalid="ignore", over="ignore"):
-        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())  # type: ignore[union-attr, call-overload]
+        return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 
 
 def observed_mask(X: Array) -> Array | None:

@@ -86,8 +86,8 @@ def mean_and_std(X: Data, axis: int) -> tuple[Array, Array]:
         complete = not has_missing(X)
         total = np.sum if complete else np.nansum
         count = X.shape[axis] if complete else np.maximum((~np.isnan(X)).sum(axis=axis, keepdims=True), 1)
-        mean = total(X, axis=axis, dtype=np.float64, keepdims=True) / count
-        squares, largest = np.zeros(mean.shape), np.zeros(mean.shape)
+        mean = np.asarray(total(X, axis=axis, dtype=np.float64, keepdims=True) / count)
+        squares, largest = np.zeros(np.shape(mean)), np.zeros(np.shape(mean))
         for block in row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES) if axis == 0 else [slice(None)]:
             part = X[block]
             squares += total((part - mean) ** 2, axis=axis, keepdims=True)
