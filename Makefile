@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
+.PHONY: help demo test coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
 
-help:  ## say what there is
+help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
 
 $(VENV)/installed: pyproject.toml
@@ -20,10 +20,23 @@ demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at
 test: $(VENV)/installed  ## all tests that need no data set
 	$(BIN)/python -m pytest -q -n auto
 
-lint: $(VENV)/installed  ## style and types
+coverage: $(VENV)/installed  ## the same with branch coverage (compiled kernels and child processes do not count)
+	$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+
+$(VENV)-lowest/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[test]'
+	touch $@
+
+test-lowest: $(VENV)-lowest/installed  ## all tests that need no data set, with the lowest versions allowed
+	$(VENV)-lowest/bin/python -m pytest -q -n auto
+
+lint: $(VENV)/installed  ## style, types and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/codespell
 
 $(VENV)/installed-bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
@@ -56,4 +69,4 @@ mutants: $(VENV)/installed  ## plant known faults one at a time: do the tests ca
 	$(BIN)/python tests/run_mutants.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
+	rm -rf $(VENV) $(VENV)-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
