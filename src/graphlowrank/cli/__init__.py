@@ -96,8 +96,7 @@ def bench_command(
     Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; the peers come with the extra
     ``bench`` of the package. What is missing becomes a row that says so.
     """
-    from ..bench import Options
-    from .bench import chosen_jobs, print_jobs, run_bench
+    from .bench import Options, chosen_jobs, print_jobs, run_bench
 
     if show_list:
         print_jobs()
