@@ -1,31 +1,27 @@
-"""The paper's twelve methods side by side, and robust PCA against packages for it.
+"""The paper's twelve methods side by side, and robust PCA beside other packages.
 
-    python benchmarks/baselines.py                 # digits; USPS 3500 too where GRAPHLOWRANK_DATA has it
-    python benchmarks/baselines.py --grid          # also the best of each method's grid, chosen by the labels
-    python benchmarks/baselines.py rpca            # robust PCA on a video of 300 frames, 19200 x 300
+    python benchmarks/studies/baselines.py                 # digits; USPS 3500 too where GRAPHLOWRANK_DATA has it
+    python benchmarks/studies/baselines.py --grid          # also the best of each method's grid, chosen by the labels
+    python benchmarks/studies/baselines.py rpca            # robust PCA on a video of 300 frames, 19200 x 300
 
-Methods are prepared as in the paper and run with the defaults of ``methods``. Of the seconds only their ratios
-mean something.
+Data are prepared as in the paper, and methods run with their defaults. Only the ratios of the seconds are meaningful.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import redirect_stdout
 from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
 
-from graphlowrank.datasets import load_usps, load_video, make_moving_square
-from graphlowrank.methods import METHODS, cluster, parameter_grid, sample_graph
+from graphlowrank.datasets import load_video, make_moving_square
 from graphlowrank.metrics import adjusted_rand_index, clustering_error, normalized_mutual_information
-from graphlowrank.models import solve_rpca
+from graphlowrank_benchmarks.cells import Record
+from graphlowrank_benchmarks.data import DATA
+from graphlowrank_benchmarks.systems import METHODS, SYSTEMS, cluster, method_graph, parameter_grid
 
 # Table of the paper for USPS small (3500 digits, no noise): best error of a grid, chosen by the labels.
 PAPER_USPS = {
@@ -33,16 +29,6 @@ PAPER_USPS = {
     "frpcag": 0.20, "cpca": 0.20,
 }  # fmt: skip
 MOST_VALUES = 4  # of a parameter that --grid tries
-
-
-def digits() -> tuple[Any, Any]:
-    """scikit-learn's 1797 digits of 8 x 8 pixels."""
-    return load_digits(return_X_y=True)
-
-
-def usps() -> tuple[Any, Any]:
-    """350 of each digit of USPS, as many as in the paper."""
-    return load_usps(n_per_class=350)
 
 
 def compare(title: str, X: Any, y: Any, *, seeds: int, grid: bool, paper: dict[str, float]) -> None:
@@ -54,7 +40,7 @@ def compare(title: str, X: Any, y: Any, *, seeds: int, grid: bool, paper: dict[s
     columns += ["paper's best"] if paper else []
     print(f"| {' | '.join(columns)} |\n|---|{'---:|' * (len(columns) - 1)}")
     for name in METHODS:
-        graph = sample_graph(name, X, random_state=0)
+        graph = method_graph(name, X, random_state=0)
         runs = [cluster(name, X, n_clusters, random_state=seed) for seed in range(seeds)]
         scores = [
             np.mean([score(y, run.labels) for run in runs])
@@ -99,7 +85,7 @@ def video_matrix() -> tuple[Any, str]:
 
 
 def compare_robust_pca(limit: float) -> None:
-    """Print seconds, objective and rank of robust PCA here and in two packages, each in a process of its own."""
+    """Print seconds, objective and rank of robust PCA here and in two packages, each in its own process."""
     X, source = video_matrix()
     weight = 1 / float(np.sqrt(max(X.shape)))
     print(f"\n**Robust PCA, {source}, {X.shape[0]} x {X.shape[1]}, weight 1 / sqrt({max(X.shape)})**\n")
@@ -121,7 +107,7 @@ def compare_robust_pca(limit: float) -> None:
 
 
 def _within(limit: float, *task: Any) -> tuple[float, float, int] | str:
-    """Answer of a solver, or why there is none."""
+    """Result of a solver, or why there is none."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         answer = pool.submit(_solve, *task)
         try:
@@ -136,41 +122,21 @@ def _within(limit: float, *task: Any) -> tuple[float, float, int] | str:
 
 def _solve(name: str, X: Any, weight: float, rank: int) -> tuple[float, float, int]:
     """Seconds, objective and rank."""
-    begin = time.perf_counter()
-    low_rank = np.asarray(ROBUST_PCA[name](X, weight, rank), dtype=np.float64)
-    seconds = time.perf_counter() - begin
+    # Relative residual to stop at; single precision cannot reach the usual 1e-7.
+    tol, record = (1e-6 if X.dtype == np.float32 else 1e-7), Record()
+    system, options = ROBUST_PCA[name]
+    given = {"tol": tol} if "tol" in options else {"n_components": rank}
+    low_rank = np.asarray(SYSTEMS["recover"][system](X, record, **given), dtype=np.float64)
+    seconds = record.seconds["after"]
     values = np.linalg.svd(low_rank, compute_uv=False)
     objective = float(values.sum() + weight * np.abs(X - low_rank).sum(dtype=np.float64))
     return seconds, objective, int(np.sum(values > 1e-4 * values[0]))
 
 
-def _tolerance(X: Any) -> float:
-    """Relative residual to stop at; single precision cannot reach the usual 1e-7."""
-    return 1e-6 if X.dtype == np.float32 else 1e-7
-
-
-def _ours(X: Any, weight: float, rank: int) -> Any:
-    return solve_rpca(X, weight=weight, tol=_tolerance(X)).low_rank
-
-
-def _pyrpca(X: Any, weight: float, rank: int) -> Any:
-    from pyrpca import rpca_pcp_ialm
-
-    return rpca_pcp_ialm(X, weight, tol=_tolerance(X), verbose=False)[0]
-
-
-def _rpca(X: Any, weight: float, rank: int) -> Any:
-    from rpca import RobustPCA
-
-    with redirect_stdout(None):  # it prints even so
-        model = RobustPCA(n_components=rank, verbose=False).fit(X)
-    return model.low_rank_ + model.mean_
-
-
-ROBUST_PCA: dict[str, Callable[[Any, float, int], Any]] = {
-    "graphlowrank": _ours,
-    "pyrpca, inexact ALM": _pyrpca,
-    "rpca, alternating projections, our rank": _rpca,
+ROBUST_PCA = {  # row to system, and what it is given
+    "graphlowrank": ("rpca", ("tol",)),
+    "pyrpca, inexact ALM": ("pyrpca", ("tol",)),
+    "rpca, alternating projections, our rank": ("rpca (PyPI)", ("rank",)),
 }
 
 
@@ -191,7 +157,7 @@ def main() -> None:
             compare_robust_pca(options.limit)
             continue
         try:
-            X, y = {"digits": digits, "usps": usps}[what]()
+            X, y = DATA[{"digits": "digits", "usps": "usps-small"}[what]].load()
         except FileNotFoundError as error:
             print(f"\n{what}: {error}")
             continue

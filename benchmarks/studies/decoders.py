@@ -1,10 +1,10 @@
 """Recovery error, seconds and iterations of every decoder, on the same compressed matrices.
 
-    python benchmarks/decoders.py              # synthetic; ORL faces too if GRAPHLOWRANK_DATA names their folder
-    python benchmarks/decoders.py --quick      # small sizes: does it run?
+    python benchmarks/studies/decoders.py              # synthetic; ORL faces too if GRAPHLOWRANK_DATA has them
+    python benchmarks/studies/decoders.py --quick      # small sizes, to check that it runs
 
-Graphs, draw and FRPCAG are done once for each matrix and rate, so that decoders alone differ. Each seed is a new
-matrix, new errors in it and a new draw. Decoders have their default options unless the row names others.
+Graphs, draw and FRPCAG are computed once for each matrix and rate, so that only the decoders differ. Each seed is a new
+matrix, new outliers and a new draw. Decoders have their default options unless the row names others.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from graphlowrank.pipeline import compress, recover
 RANK = object()  # in options: the rank of the job
 ROWS = {
     "subspace": ("subspace", {}),
-    "subspace, normalised": ("subspace", {"normalise": True}),
+    "subspace, normalized": ("subspace", {"normalise": True}),
     "subspace, filter 2": ("subspace", {"filter": 2}),
     "approximate": ("approximate", {}),
     "approximate, filter 2, gammas 100": (
@@ -42,7 +42,7 @@ ROWS = {
     "approximate3": ("approximate3", {}),
 }
 COMPRESSED = "(compressed matrix, kept block only)"
-SVD, FRPCAG, FRPCAG_CUT = "truncated SVD", "FRPCAG", "FRPCAG, cut to the rank"
+SVD, FRPCAG, FRPCAG_TRUNCATED = "truncated SVD", "FRPCAG", "FRPCAG, truncated to the rank"
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def run_references(job, cells, X, X_true, options):
     cells[SVD].errors.append(recovery_error(X_true, low_rank))
     cells[SVD].seconds.append(seconds)
     model, seconds = timed(lambda: FastRobustPCAOnGraphs(job.rank, n_jobs=1, **job.options, **options).fit(X))
-    for name, answer in ((FRPCAG, model.low_rank_), (FRPCAG_CUT, truncated(model.low_rank_, job.rank))):
+    for name, answer in ((FRPCAG, model.low_rank_), (FRPCAG_TRUNCATED, truncated(model.low_rank_, job.rank))):
         cells[name].errors.append(recovery_error(X_true, answer))
         cells[name].seconds.append(seconds)
         cells[name].n_iter.append(model.n_iter_)
@@ -164,7 +164,7 @@ def run_references(job, cells, X, X_true, options):
 
 def run(job, seeds):
     cells = {(row, rate): Cell() for row in (*ROWS, COMPRESSED) for rate in job.rates}
-    references = {name: Cell() for name in (SVD, FRPCAG, FRPCAG_CUT)}
+    references = {name: Cell() for name in (SVD, FRPCAG, FRPCAG_TRUNCATED)}
     compression = {rate: [] for rate in job.rates}
     best = []
     for seed in range(seeds):

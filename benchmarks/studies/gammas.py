@@ -1,21 +1,20 @@
-"""Gammas and ranks chosen without a truth, against the best of a grid: which criterion to trust.
+"""Choice of gammas and rank without a ground truth: criteria compared with the best of a grid.
 
-    python benchmarks/gammas.py                      # 1000 x 100, compressed (10, 2) and not
-    python benchmarks/gammas.py --size 3000 300 --rates 10,2
-    python benchmarks/gammas.py --quick              # few cases: does it run?
+    python benchmarks/studies/gammas.py                      # 1000 x 100, compressed (10, 2) and not
+    python benchmarks/studies/gammas.py --size 3000 300 --rates 10,2
+    python benchmarks/studies/gammas.py --quick              # few cases, to check that it runs
 
-Graphs are built from the noisy data. The error is ||X* - X|| / ||X|| of the decoded matrix (decoder "subspace") cut to
-the true rank; "uncut" is that of the solution itself on the kept block, as FastRobustPCAOnGraphs returns it. Criteria
-other than the library's look at the whole grid, one fold of hidden entries for all.
+Graphs are built from the noisy data. The error is ||X* - X|| / ||X|| of the decoded matrix (decoder "subspace")
+truncated to the true rank; "untruncated" is that of the solution itself on the kept block, as FastRobustPCAOnGraphs
+returns it. Criteria other than the library's use the whole grid and one fold of held-out entries.
 
-The work of a choice is its iterations times the entries of the block, over those of the solve that follows it from the
-data at the gammas chosen.
+The work of a choice is its iterations times the entries of the block, relative to the solve that follows it.
 
     held-out         graphlowrank.auto.gammas, with the rank it finds
-    held-out, uncut  mean error of the whole solution on the hidden entries
-    discrepancy      residual of the cut solution nearest to the noise
-    GCV              generalised cross-validation of the l2 model
-    stability        cut solutions for two sets of hidden entries differ least
+    held-out, untruncated  mean error of the whole solution on the held-out entries
+    discrepancy      residual of the truncated solution closest to the noise
+    GCV              generalized cross-validation of the l2 model
+    stability        smallest difference of truncated solutions for two sets of held-out entries
 """
 
 import argparse
@@ -40,9 +39,9 @@ from graphlowrank.preprocessing.standardize import Block, sampled_block
 from graphlowrank.two_graphs import graphs_of
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
-OUTLIER_SIZE = 10.0  # deviations of the clean matrix
+OUTLIER_SIZE = 10.0  # standard deviations of the clean matrix
 PAIRS = [(a, b) for a in LATTICE for b in LATTICE]
-CRITERIA = ("held-out", "held-out, uncut", "discrepancy", "GCV", "stability")
+CRITERIA = ("held-out", "held-out, untruncated", "discrepancy", "GCV", "stability")
 RANK_RULES = ("a tenth of the first", "largest ratio", "held-out entries", "above noise (ours)")
 
 
@@ -67,7 +66,7 @@ class Case:
         decoded = decode_subspace(U, self.samples, self.features, n_components=rank).low_rank
         return recovery_error(self.X_true, decoded.rescaled(self.block.scale, self.block.shift))
 
-    def uncut_error(self, U):
+    def untruncated_error(self, U):
         kept = np.ix_(self.samples.indices, self.features.indices)
         whole = U * self.block.scale + self.block.shift[self.features.indices]
         return recovery_error(self.X_true[kept], whole)
@@ -119,7 +118,7 @@ def make_case(name, shape, noise, rate, seed):
     return Case(X_true, rank, block, *sides, tuple(graph.unit_laplacian() for graph in small))
 
 
-def cut(U, rank):
+def truncate(U, rank):
     mean = U.mean(axis=0)
     left, values, right = leading_svd(U - mean, rank)
     return left * values @ right.T + mean
@@ -139,7 +138,7 @@ def gcv(case):
 def criteria(case, choice):
     """Pair that each criterion chooses."""
     folds = [hide_entries(case.block.X, np.random.RandomState(seed)) for seed in (1, 2)]
-    uncut, gap, change = {}, {}, {}
+    untruncated, gap, change = {}, {}, {}
     starts = [None, None]
     for pair in PAIRS:
         starts = [
@@ -148,12 +147,12 @@ def criteria(case, choice):
             ).X
             for fold, U in zip(folds, starts, strict=True)
         ]
-        cuts = [cut(U, choice.rank) for U in starts]
+        truncated = [truncate(U, choice.rank) for U in starts]
         fold = folds[0]
-        uncut[pair] = np.mean(np.abs(starts[0][fold.rows, fold.columns] - fold.values))
-        gap[pair] = abs(np.median(np.abs(case.block.X - cuts[0])) / 0.6745 - choice.noise)
-        change[pair] = np.linalg.norm(cuts[0] - cuts[1])
-    scores = {"held-out, uncut": uncut, "discrepancy": gap, "GCV": gcv(case), "stability": change}
+        untruncated[pair] = np.mean(np.abs(starts[0][fold.rows, fold.columns] - fold.values))
+        gap[pair] = abs(np.median(np.abs(case.block.X - truncated[0])) / 0.6745 - choice.noise)
+        change[pair] = np.linalg.norm(truncated[0] - truncated[1])
+    scores = {"held-out, untruncated": untruncated, "discrepancy": gap, "GCV": gcv(case), "stability": change}
     return {name: min(of, key=of.get) for name, of in scores.items()}
 
 
@@ -164,8 +163,8 @@ def ranks(case, choice, U):
     V = case.solve((1.0, 0.3), fold.X, np.where(np.isnan(fold.X), np.nan, case.block.start())).X
     mean = V.mean(axis=0)
     left, s, right = leading_svd(V - mean, min(40, *V.shape))
-    guesses = np.cumsum((left * s)[fold.rows] * right[fold.columns], axis=1) + mean[fold.columns, None]
-    held = 1 + int(np.argmin(np.mean(np.abs(guesses - fold.values[:, None]), axis=0)))
+    predictions = np.cumsum((left * s)[fold.rows] * right[fold.columns], axis=1) + mean[fold.columns, None]
+    held = 1 + int(np.argmin(np.mean(np.abs(predictions - fold.values[:, None]), axis=0)))
     return (
         rank_of(values),
         1 + int(np.argmax(values[:-1] / np.maximum(values[1:], 1e-9 * values[0]))),
@@ -178,17 +177,20 @@ def study(case, *, others):
     """Errors at the fixed gammas, by each criterion and at best; the choices; iterations of the choice and after it."""
     U_fixed = case.solve(AUTO_GAMMAS["combinatorial"]).X
     choice = choose_gammas(case.block.X, *case.laplacians, X0=case.block.start(), random_state=0)
-    uncut = choose_gammas(case.block.X, *case.laplacians, X0=case.block.start(), cut=False, random_state=0)
+    untruncated = choose_gammas(case.block.X, *case.laplacians, X0=case.block.start(), cut=False, random_state=0)
     found = {pair: case.solve(pair) for pair in PAIRS}
     solved = {pair: solution.X for pair, solution in found.items()}
     errors = {pair: case.error(U, case.rank) for pair, U in solved.items()}
-    whole = {pair: case.uncut_error(U) for pair, U in solved.items()}
+    whole = {pair: case.untruncated_error(U) for pair, U in solved.items()}
     chosen = {"held-out": (choice.gamma_samples, choice.gamma_features)}
     chosen |= criteria(case, choice) if others else {}
     best, best_whole = min(errors.values()), min(whole.values())
     row = [case.error(U_fixed, case.rank), *(errors[chosen[name]] if name in chosen else np.nan for name in CRITERIA)]
     row += [best, errors[chosen["held-out"]] / best, case.error(solved[chosen["held-out"]], choice.rank) / best]
-    row += [whole[uncut.gamma_samples, uncut.gamma_features] / best_whole, case.uncut_error(U_fixed) / best_whole]
+    row += [
+        whole[untruncated.gamma_samples, untruncated.gamma_features] / best_whole,
+        case.untruncated_error(U_fixed) / best_whole,
+    ]
     work = choice.n_iter, found[chosen["held-out"]].n_iter
     return row, ranks(case, choice, U_fixed), chosen["held-out"], work
 
@@ -203,9 +205,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="two sets, two noises")
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore")  # the strongest gammas of the grid do not converge
-    names = ["fixed", *CRITERIA, "best", "ratio", "own rank", "uncut", "(fixed)"]
+    names = ["fixed", *CRITERIA, "best", "ratio", "own rank", "untruncated", "(fixed)"]
     rows, right, kinds = [], [], []
-    print(f"{'data, noise (normal, gross), downsampling':44s}" + "".join(f"{name[-11:]:>12s}" for name in names))
+    print(f"{'data, noise (normal, outliers), downsampling':44s}" + "".join(f"{name[-11:]:>12s}" for name in names))
     with limit_threads(1):
         for rate in chosen.rates:
             for name in chosen.sets[: 2 if chosen.quick else None]:
@@ -222,23 +224,23 @@ def main():
                         f"  gammas {gammas[0]:.2g}, {gammas[1]:.2g}; ranks {found} of {truth}; work {work[0]}/{work[1]}"
                     )
                     print(f"{label:44s}" + "".join(f"{value:12.4f}" for value in row) + note, flush=True)
-    summarise(np.array(rows), np.array(right), np.array(kinds))
+    summarize(np.array(rows), np.array(right), np.array(kinds))
 
 
-def summarise(rows, right, kinds):
+def summarize(rows, right, kinds):
     best = rows[:, 1 + len(CRITERIA)]
     print("\nerror over the best of the grid: mean, largest, share within 20 %")
     for name, errors in zip(("fixed gammas", *CRITERIA), rows.T, strict=False):
         ratio = errors / best
         if np.isnan(ratio).any():  # left out
             continue
-        tell(name, ratio)
+        report(name, ratio)
         for kind in sorted(set(kinds)) if name == "held-out" else ():
-            tell(f"  {kind}", ratio[kinds == kind])
+            report(f"  {kind}", ratio[kinds == kind])
     for name, ratio in zip(
-        ("held-out, own rank", "uncut answer, ours", "uncut answer, fixed"), rows[:, -5:-2].T, strict=True
+        ("held-out, own rank", "untruncated, ours", "untruncated, fixed"), rows[:, -5:-2].T, strict=True
     ):
-        tell(name, ratio)
+        report(name, ratio)
     print("how often the rank is right")
     for name, share in zip(RANK_RULES, right.mean(axis=0), strict=True):
         print(f"  {name:22s}{share:8.0%}")
@@ -249,7 +251,7 @@ def summarise(rows, right, kinds):
     )
 
 
-def tell(name, ratio):
+def report(name, ratio):
     print(f"  {name:22s}{ratio.mean():8.2f}{ratio.max():8.2f}{np.mean(ratio < 1.2):8.0%}")
 
 

@@ -1,9 +1,9 @@
-"""Clusters without labels: the default call beside the best of the paper's grid, k-means, spectral clustering and UMAP.
+"""Clustering without labels: the default call beside the best of the paper's grid, k-means, spectral clustering, UMAP.
 
-    python benchmarks/label_free.py [--seeds 5] [--only usps] [--output benchmarks/LABEL_FREE.md]
+    python benchmarks/studies/label_free.py [--seeds 5] [--only usps] [--output benchmarks/LABEL_FREE.md]
 
-The best of the grid is chosen by the true labels, in benchmarks/reproduction/results.csv; nothing else sees a label
-before it is scored. The sets beyond the paper's were not looked at when defaults were settled, but for digits and PBMC.
+The best of the grid was chosen with the true labels, see benchmarks/reproduction/results.csv; no other system uses a
+label. Of the data sets beyond the paper's, only digits and PBMC were used when the defaults were chosen.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from pathlib import Path
 
 import numpy as np
 from sklearn import datasets as tables
-from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.datasets import make_blobs
 
-from graphlowrank import CompressiveClustering
-from graphlowrank._files import write_atomically
-from graphlowrank.bench.machine import describe_machine, machine_line
 from graphlowrank.datasets import load_pbmc, load_worm_neurons
-from graphlowrank.experiments.data import DATA
 from graphlowrank.metrics import clustering_error
+from graphlowrank_benchmarks.cells import Record
+from graphlowrank_benchmarks.data import DATA
+from graphlowrank_benchmarks.internals import write_atomically
+from graphlowrank_benchmarks.machine import describe_machine, machine_line
+from graphlowrank_benchmarks.systems import SYSTEMS, ClusterTask
+from graphlowrank_benchmarks.tables import markdown_rows
 
 PAPER = {
     "usps-small": "usps-small", "usps-large": "usps-large", "mnist-small": "mnist-small", "mnist-70000": "mnist-large",
@@ -33,7 +34,7 @@ PAPER = {
 }  # fmt: skip
 SPECTRAL_UP_TO = 10_000
 WITHIN = 0.03
-RESULTS = Path(__file__).parent / "reproduction/results.csv"
+RESULTS = Path(__file__).parents[1] / "reproduction/results.csv"
 
 
 def sets() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray]]]]:
@@ -48,7 +49,7 @@ def sets() -> Iterator[tuple[str, Callable[[], tuple[np.ndarray, np.ndarray]]]]:
 
 
 def load_worm() -> tuple[np.ndarray, np.ndarray]:
-    """Counts over each cell's total, log, and the 2000 most variable genes: what everybody does first."""
+    """Counts over each cell's total, log1p, and the 2000 most variable genes: the usual preprocessing."""
     counts, y = load_worm_neurons()
     counts = counts.toarray().astype(np.float32)
     totals = counts.sum(axis=1, keepdims=True)
@@ -56,31 +57,14 @@ def load_worm() -> tuple[np.ndarray, np.ndarray]:
     return X[:, np.argsort(-X.var(axis=0))[:2000]], y
 
 
-def default(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    return CompressiveClustering(k, random_state=seed).fit_predict(X)
-
-
-def k_means(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    return KMeans(k, n_init=10, random_state=seed).fit_predict(X)
-
-
-def spectral(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    model = SpectralClustering(k, affinity="nearest_neighbors", n_neighbors=10, random_state=seed)
-    return model.fit_predict(X)
-
-
-def umap(X: np.ndarray, k: int, seed: int) -> np.ndarray:
-    from umap import UMAP
-
-    embedded = UMAP(n_neighbors=min(15, len(X) - 1), random_state=seed).fit_transform(X)
-    return k_means(embedded, k, seed)
-
-
-SYSTEMS = {"default": default, "k-means": k_means, "spectral": spectral, "UMAP + k-means": umap}
+ROWS = {  # column to system
+    "default": "CompressiveClustering", "k-means": "KMeans", "spectral": "SpectralClustering",
+    "UMAP + k-means": "UMAP + KMeans",
+}  # fmt: skip
 
 
 def grid_errors(name: str) -> tuple[float, float]:
-    """Least error of the paper's grid, as the paper has it and with whitened scores (NaN where not run)."""
+    """Smallest error of the paper's grid, with scaled scores as in the paper and with whitened ones; NaN if not run."""
     best = {"scaled": np.nan, "whitened": np.nan}
     with RESULTS.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -96,7 +80,9 @@ def measure(X: np.ndarray, y: np.ndarray, system: str, seeds: int) -> tuple[list
     errors = []
     for seed in range(seeds):
         begin = time.perf_counter()
-        labels = SYSTEMS[system](X, len(np.unique(y)), seed)
+        parameters = {"random_state": seed} if "UMAP" in system else {}
+        task = ClusterTask(X, len(np.unique(y)), parameters, seed)
+        labels = SYSTEMS["cluster"][ROWS[system]](task, Record())
         seconds = time.perf_counter() - begin
         errors.append(clustering_error(y, labels))
     return errors, seconds
@@ -112,14 +98,14 @@ def rows(only: str, seeds: int) -> Iterator[dict[str, str]]:
         grid = dict(zip(("scaled", "whitened"), grid_errors(PAPER.get(name, "")), strict=True))
         for kind, error in grid.items():
             row[f"best of grid, {kind}"] = "–" if np.isnan(error) else f"{error:.3f}"
-        for system in SYSTEMS:
+        for system in ROWS:
             if system == "spectral" and len(X) > SPECTRAL_UP_TO:
                 row[system] = "–"
                 continue
             times = seeds if system == "default" else 1
             errors, seconds = measure(X, y, system, times)
-            spread = f" ± {np.std(errors):.3f}" if times > 1 else ""
-            row[system] = f"{np.mean(errors):.3f}{spread}, {seconds:.1f} s"
+            std = f" ± {np.std(errors):.3f}" if times > 1 else ""
+            row[system] = f"{np.mean(errors):.3f}{std}, {seconds:.1f} s"
             if system == "default":
                 for kind in met:
                     met[kind] += bool(np.mean(errors) <= grid[kind] + WITHIN)
@@ -135,19 +121,17 @@ def rows(only: str, seeds: int) -> Iterator[dict[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5, help="of the default call; the others are run once")
-    parser.add_argument("--only", default="", help="sets whose name holds this")
+    parser.add_argument("--only", default="", help="data sets whose name contains this")
     parser.add_argument("--output", type=Path, help="markdown file to write")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    columns = ["data", "default", "best of grid, scaled", "best of grid, whitened", *list(SYSTEMS)[1:]]
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += [
-        "| " + " | ".join(row.get(column, "") for column in columns) + " |" for row in rows(options.only, options.seeds)
-    ]
-    text = "\n".join(lines) + "\n"
+    columns = ["data", "default", "best of grid, scaled", "best of grid, whitened", *list(ROWS)[1:]]
+    found = [[row.get(column, "") for column in columns] for row in rows(options.only, options.seeds)]
+    text = markdown_rows(columns, found) + "\n"
     print(text)
     if options.output:
-        head = "# Clusters without labels\n\nClustering error (mean ± deviation over seeds), seconds in a warm process."
+        about = "Clustering error (mean ± standard deviation over seeds), seconds in a warm process."
+        head = f"# Clusters without labels\n\n{about}"
         write_atomically(options.output, f"{head}\n{machine_line(describe_machine(None))}\n\n{text}")
 
 

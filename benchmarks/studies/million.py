@@ -1,8 +1,8 @@
 """Seconds and peak memory of what the theory needs of a graph of a million nodes, each stage in a process of its own.
 
-    python benchmarks/million.py [--nodes 1000000] [--neighbors 10] [--keep 0.01]
+    python benchmarks/studies/million.py [--nodes 1000000] [--neighbors 10] [--keep 0.01]
 
-Points of 10 normal clouds in 10 dimensions (centres: normal, twice as wide), float32, seed 0, all cores; k = 10 smooth
+Points of 10 normal clouds in 10 dimensions (centers: normal, twice as wide), float32, seed 0, all cores; k = 10 smooth
 signals. Peak memory is the most that a fresh process ever held (ru_maxrss), libraries and loaded graph included; the
 row in brackets is what loading alone takes. Compiling is not counted. No stage should pass 4 GB.
 """
@@ -36,8 +36,8 @@ def load(folder):
 
 def clouds(n_nodes):
     rng = np.random.default_rng(0)
-    centres = 2 * rng.standard_normal((10, 10), dtype=np.float32)
-    return centres[rng.integers(10, size=n_nodes)] + rng.standard_normal((n_nodes, 10), dtype=np.float32)
+    centers = 2 * rng.standard_normal((10, 10), dtype=np.float32)
+    return centers[rng.integers(10, size=n_nodes)] + rng.standard_normal((n_nodes, 10), dtype=np.float32)
 
 
 def build(folder, options):
@@ -164,7 +164,7 @@ def main():
     if options.stage:
         child(options)
         return
-    print(f"{options.nodes} nodes, {options.neighbors} neighbours, k = {K}; limit {LIMIT / 1e9:g} GB a stage")
+    print(f"{options.nodes} nodes, {options.neighbors} neighbors, k = {K}; limit {LIMIT / 1e9:g} GB a stage")
     width = max(map(len, STAGES))
     print(f"{'stage'.ljust(width)}  {'seconds':>8}  {'peak GB':>8}  notes")
     answers = {}

@@ -1,9 +1,9 @@
-"""Seconds and recall of nearest-neighbour searches, one table for each data set.
+"""Seconds and recall of nearest-neighbor searches, one table for each data set.
 
-    python benchmarks/neighbours.py                       # digits, synthetic; more if GRAPHLOWRANK_DATA names a folder
-    python benchmarks/neighbours.py --quick               # small parts of everything: does it run?
-    python benchmarks/neighbours.py --only usps mnist     # data sets whose name contains a word
-    python benchmarks/neighbours.py --large               # a million points too
+    python benchmarks/studies/neighbors.py                       # digits, synthetic; more if GRAPHLOWRANK_DATA is set
+    python benchmarks/studies/neighbors.py --quick               # small parts of everything, to check that it runs
+    python benchmarks/studies/neighbors.py --only usps mnist     # data sets whose name contains a word
+    python benchmarks/studies/neighbors.py --large               # a million points too
 
 The ten nearest other points of every point, Euclidean, float32. Where points are long (features of many samples,
 pixels of many frames, genes), searches on a part of the coordinates or on a random projection are there as well; the
@@ -35,14 +35,14 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import current_threads, limit_threads
 from graphlowrank.datasets import load_mnist, load_usps, load_video, load_worm_neurons
-from graphlowrank.graphs import search as neighbours
+from graphlowrank.graphs import search as neighbors
 from graphlowrank.graphs import search_cells as cells
 
 K = 10
 QUERIES = 2000  # rows that recall is measured on
 LONG = 1000  # coordinates; from here on projections are worth a try
 INVERTED_LISTS_PROBED, INVERTED_LISTS_CANDIDATES = 24, 25
-RERANKED = 4  # candidates per neighbour of the projections below
+RERANKED = 4  # candidates per neighbor of the projections below
 Result = Iterator[tuple]  # name of the row, seconds, (n, K) indices, once more if searched again
 
 
@@ -194,7 +194,7 @@ def pynndescent_child(folder, widths):
 def ours(engine, **constants):
     def search(X):
         with patch.multiple(cells, **constants) if constants else nullcontext():
-            return neighbours.nearest_neighbours(X, K, engine=engine, random_state=0)[1]
+            return neighbors.nearest_neighbours(X, K, engine=engine, random_state=0)[1]
 
     return search
 
@@ -246,7 +246,7 @@ def _search_short(short, X, *, rerank):
     if not rerank:
         return faiss_exact(short)
     candidates = faiss.knn(short, short, min(RERANKED * K + 1, len(X)))[1]
-    return neighbours.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return neighbors.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def faiss_inverted_lists(X):
@@ -260,7 +260,7 @@ def faiss_inverted_lists(X):
     index.train(points)
     index.add(points)
     candidates = index.search(points, INVERTED_LISTS_CANDIDATES)[1]
-    return neighbours.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return neighbors.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def engines(cache):
@@ -324,8 +324,8 @@ def clouds(n):
 
     def load(*, quick):
         size, rng = min(n, 2000) if quick else n, np.random.default_rng(0)
-        centres = 2 * rng.standard_normal((10, 10), dtype=np.float32)
-        points = centres[rng.integers(10, size=size)] + rng.standard_normal((size, 10), dtype=np.float32)
+        centers = 2 * rng.standard_normal((10, 10), dtype=np.float32)
+        points = centers[rng.integers(10, size=size)] + rng.standard_normal((size, 10), dtype=np.float32)
         X = points @ rng.standard_normal((10, 50), dtype=np.float32)
         return X + np.float32(0.05) * rng.standard_normal(X.shape, dtype=np.float32)
 
@@ -365,18 +365,18 @@ class Row:
 
 
 class Truth:
-    """Distance of the K-th neighbour for a sample of rows, in double precision and independent of every engine."""
+    """Distance of the K-th neighbor for a sample of rows, in double precision and independent of every engine."""
 
     def __init__(self, X):
         self.X, rng = X, np.random.default_rng(1)
         self.rows = np.sort(rng.choice(len(X), min(QUERIES, len(X)), replace=False))
-        centre = X.mean(axis=0, dtype=np.float64)
-        queries = X[self.rows] - centre
+        center = X.mean(axis=0, dtype=np.float64)
+        queries = X[self.rows] - center
         step = max(1, min(20_000_000 // X.shape[1], 40_000_000 // len(queries)))
 
         def blocks():
             for start in range(0, len(X), step):
-                points = X[start : start + step] - centre
+                points = X[start : start + step] - center
                 yield start, np.einsum("ij,ij->i", points, points) - 2 * (queries @ points.T)
 
         self.reach = self._distances(running_nearest(blocks(), self.rows)).max(axis=1)
@@ -389,7 +389,7 @@ class Truth:
         ])  # fmt: skip
 
     def recall(self, indices):
-        """Share of named neighbours, distinct and not the row itself, as near as the true K-th; ties count."""
+        """Share of named neighbors, distinct and not the row itself, as near as the true K-th; ties count."""
         named = np.sort(indices[self.rows], axis=1)
         valid = (named >= 0) & (named != self.rows[:, None])
         valid[:, 1:] &= named[:, 1:] != named[:, :-1]
@@ -463,7 +463,7 @@ def main():
     tables = []
     with tempfile.TemporaryDirectory() as cache, limit_threads(chosen.threads):
         known = [e for e in engines(Path(cache)) if not any(word in e.name for word in chosen.skip)]
-        neighbours.nearest_neighbours(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
+        neighbors.nearest_neighbours(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
         for name, loader in {**DATA, **(LARGE if chosen.large else {})}.items():
             if not any(word in name for word in chosen.only):
                 continue

@@ -1,10 +1,10 @@
-"""Graphs of data with gross errors: neighbours found, and errors of clusters and recovery, with and without a sieve.
+"""Outliers and graphs: neighbors found, and errors of clustering and recovery, with and without the outlier filter.
 
-    GRAPHLOWRANK_DATA=... python benchmarks/gross_errors.py [--only digits]
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/outliers.py [--only digits]
 
-Entries are hit at random: "ends" become the least or the largest value of their feature, "far" are off by five
-deviations of the data, times a normal number. Neighbours are compared with the ten nearest in the data as they were;
-up to 2000 samples. Recovery is of 1000 x 100 matrices of rank 5 (clusters, rings) or 2 (circle), with noise of 20 %.
+Entries are replaced at random: "ends" become the minimum or maximum of their feature, "far" are moved by a normal
+number times five standard deviations of the data. Neighbors are compared with the ten nearest in the clean data, on up
+to 2000 samples. Recovery is of 1000 x 100 matrices of rank 5 (clusters, rings) or 2 (circle), with noise of 20 %.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import gaussian_noise
-from graphlowrank.experiments.data import DATA
-from graphlowrank.graphs.search import nearest_neighbours
+from graphlowrank.graphs import nearest_neighbours
 from graphlowrank.metrics import clustering_error, recovery_error
 from graphlowrank.preprocessing.outliers import judge, learn_sieve
-from graphlowrank.preprocessing.standardize import prepare
+from graphlowrank_benchmarks.data import DATA, prepare
+from graphlowrank_benchmarks.tables import markdown_rows
 
-ERRORS = (("ends", 0.0), ("ends", 0.05), ("ends", 0.2), ("far", 0.05), ("far", 0.2))
+OUTLIERS = (("ends", 0.0), ("ends", 0.05), ("ends", 0.2), ("far", 0.05), ("far", 0.2))
 COMPARED, N_NEIGHBORS = 2000, 10
-FAR = 5.0
+FAR = 5.0  # standard deviations
 SEEDS = 2
 
 
-def standardised(load: Callable) -> tuple[np.ndarray, np.ndarray]:
+def standardized(load: Callable) -> tuple[np.ndarray, np.ndarray]:
     X, y = load(return_X_y=True)
     return prepare(X, ("standardise",)), y
 
 
 SETS = {
     "digits": DATA["digits"].load,
-    "wine, standardised": lambda: standardised(tables.load_wine),
-    "breast cancer, standardised": lambda: standardised(tables.load_breast_cancer),
+    "wine, standardized": lambda: standardized(tables.load_wine),
+    "breast cancer, standardized": lambda: standardized(tables.load_breast_cancer),
     "usps": DATA["usps-large"].load,
     "orl": DATA["orl-large"].load,
     "mnist": DATA["mnist-70000"].load,
@@ -65,15 +65,15 @@ def clusters(only: str) -> Iterator[list[str]]:
         X, y = load()
         part = np.random.RandomState(0).permutation(len(X))[:COMPARED]
         true = nearest_neighbours(X[part], N_NEIGHBORS, engine="exact")[1]
-        for kind, share in ERRORS:
-            spoilt = hit(X, kind, share, np.random.RandomState(1))
-            some = spoilt[part]
-            sifted = learn_sieve(some, np.random.RandomState(0)).apply(some)
-            errors = [mean_error(spoilt, y, **options) for options in ({"robust_graphs": False}, {})]
-            verdict = "aside" if judge(spoilt, N_NEIGHBORS).present else "kept"
-            neighbours = [found(points, true) for points in (some, sifted)]
+        for kind, share in OUTLIERS:
+            corrupted = hit(X, kind, share, np.random.RandomState(1))
+            some = corrupted[part]
+            filtered = learn_sieve(some, np.random.RandomState(0)).apply(some)
+            errors = [mean_error(corrupted, y, **options) for options in ({"robust_graphs": False}, {})]
+            verdict = "filtered" if judge(corrupted, N_NEIGHBORS).present else "kept"
+            neighbors = [found(points, true) for points in (some, filtered)]
             what = f"{kind}, {share:.0%}" if share else "none"
-            yield [name, what, *map("{:.2f}".format, neighbours), verdict, *map("{:.3f}".format, errors)]
+            yield [name, what, *map("{:.2f}".format, neighbors), verdict, *map("{:.3f}".format, errors)]
 
 
 def mean_error(X: np.ndarray, y: np.ndarray, **options: bool) -> float:
@@ -100,23 +100,20 @@ def recovery(only: str) -> Iterator[list[str]]:
 
 
 def table(header: list[str], rows: Iterator[list[str]]) -> None:
-    print("| " + " | ".join(header) + " |\n|" + "---|" * len(header))
-    for row in rows:
-        print("| " + " | ".join(row) + " |", flush=True)
-    print()
+    print(markdown_rows(header, list(rows)) + "\n", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="sets whose name holds this")
+    parser.add_argument("--only", default="", help="data sets whose name contains this")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     table(
-        ["data", "errors", "true neighbours by distances", "errors put aside", "verdict", "clustering error, "
+        ["data", "outliers", "true neighbors by distances", "outliers filtered", "verdict", "clustering error, "
          "robust_graphs=False", "default"],
         clusters(options.only),
     )  # fmt: skip
-    table(["matrix", "gross errors", "(10, 2), False", "default", "(1, 1), False", "default"], recovery(options.only))
+    table(["matrix", "outliers", "(10, 2), False", "default", "(1, 1), False", "default"], recovery(options.only))
 
 
 if __name__ == "__main__":

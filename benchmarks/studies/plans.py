@@ -1,10 +1,9 @@
-"""Plans beside what came of them: predicted over measured seconds and gigabytes, cluster and recover.
+"""Predicted over measured seconds and gigabytes of ``plan``, for clustering and recovery.
 
-    GRAPHLOWRANK_DATA=... python benchmarks/plans.py [--only mnist] [--stages]
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/plans.py [--only mnist] [--stages]
 
-Each plan and each fit is a process of its own; a fit is measured after a small one has loaded what is compiled. A plan
-is made twice: from the sizes alone, and from rows of the data. Times of other machines, or of this one when it is busy,
-cannot be compared.
+Each plan and each fit has its own process; a fit is measured after a small one has loaded compiled code. A plan is made
+twice: from the sizes alone, and from rows of the data. Do not compare times of different machines or of a busy one.
 """
 
 from __future__ import annotations
@@ -21,43 +20,42 @@ from label_free import load_worm
 from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.bench.growth import clouds
-from graphlowrank.bench.memory import forget_peak, peak_memory
 from graphlowrank.cli.planned import some_rows
 from graphlowrank.datasets import load_pbmc
 from graphlowrank.estimators import planning
-from graphlowrank.experiments.data import DATA
+from graphlowrank_benchmarks.data import DATA, clouds
+from graphlowrank_benchmarks.memory import peak_memory, reset_peak
 
 MODELS = {"cluster": CompressiveClustering, "recover": CompressivePCA}
 PLANS = ("sizes", "rows")
-GAPS = 0.3
+MISSING = 0.3  # share of entries
 
 
-def with_gaps(X: np.ndarray) -> np.ndarray:
-    return np.where(np.random.default_rng(0).random(X.shape) < GAPS, np.nan, X).astype(X.dtype)
+def with_missing(X: np.ndarray) -> np.ndarray:
+    return np.where(np.random.default_rng(0).random(X.shape) < MISSING, np.nan, X).astype(X.dtype)
 
 
 SETS: dict[str, tuple[int, Callable[[], np.ndarray]]] = {
     "breast cancer": (2, lambda: tables.load_breast_cancer().data),
     "digits": (10, lambda: DATA["digits"].load()[0]),
-    "digits, gaps": (10, lambda: with_gaps(DATA["digits"].load()[0])),
+    "digits, missing": (10, lambda: with_missing(DATA["digits"].load()[0])),
     "orl": (40, lambda: DATA["orl-large"].load()[0]),
     "pbmc": (8, lambda: load_pbmc()[0]),
     "worm": (10, lambda: load_worm()[0]),
     "usps": (10, lambda: DATA["usps-large"].load()[0]),
     "clouds": (10, lambda: clouds(100_000)[0]),
     "mnist": (10, lambda: DATA["mnist-70000"].load()[0]),
-    "mnist, gaps": (10, lambda: with_gaps(DATA["mnist-70000"].load()[0])),
+    "mnist, missing": (10, lambda: with_missing(DATA["mnist-70000"].load()[0])),
 }
 
 
 def answer(name: str, task: str, what: str) -> dict[str, object]:
-    """What a process of its own finds out."""
+    """Fit or plan in this process."""
     k, load = SETS[name]
     X = load()
     if what == "fit":
         MODELS[task](k, random_state=1).fit(X[:: max(len(X) // 1500, 1)])
-        forget_peak()
+        reset_peak()
         model = MODELS[task](k, random_state=0).fit(X)
         return {"stages": model.stage_seconds_, "gigabytes": (peak_memory() or 0) / 1e9}
     rows = some_rows(X) if what == "rows" else None
@@ -72,7 +70,7 @@ def ask(name: str, task: str, what: str) -> dict[str, object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="sets whose name holds this")
+    parser.add_argument("--only", default="", help="data sets whose name contains this")
     parser.add_argument("--task", choices=tuple(MODELS), help="one of the two alone")
     parser.add_argument("--stages", action="store_true", help="each stage, too")
     parser.add_argument("--answer", nargs=3, help=argparse.SUPPRESS)

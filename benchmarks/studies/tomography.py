@@ -1,9 +1,9 @@
 """Images from few projections: ours beside filtered back-projection, least squares, SART and total variation.
 
-    python benchmarks/tomography.py --quick                                        # the phantom of 64 x 64: minutes
-    python benchmarks/tomography.py --jobs 2 --output benchmarks/results/tomography.md
-    python benchmarks/tomography.py --images camera coins --seed 1
-    python benchmarks/tomography.py --picture images.png                           # 20 % of the angles, 1 % noise
+    python benchmarks/studies/tomography.py --quick  # the phantom of 64 x 64: minutes
+    python benchmarks/studies/tomography.py --jobs 2 --output benchmarks/results/tomography.md
+    python benchmarks/studies/tomography.py --images camera coins --seed 1
+    python benchmarks/studies/tomography.py --picture images.png  # 20 % of the angles, 1 % noise
 
 10, 20 and 30 % of 180 angles, with normal noise of 0, 1 and 5 % of the largest reading. The others get their best
 settings, found with the true image, which nobody has: `best` in a name says so. Ours never sees it. Images are known to
@@ -290,13 +290,13 @@ def tables(rows: dict[Case, dict[str, dict[str, Any]]]) -> str:
 def notes(rows: dict[Case, Any]) -> list[str]:
     seeds = sorted({case.seed for case in rows})
     return [
-        f"Written by `benchmarks/tomography.py`, seed {', '.join(map(str, seeds))}.",
+        f"Written by `benchmarks/studies/tomography.py`, seed {', '.join(map(str, seeds))}.",
         "",
         "- `best`: settings found with the true image, which nobody has: iterations up to 400, sweeps to 20, weight.",
         "- `TV of` is a denoising (Chambolle) of another answer: scikit-image has no inversion with total variation."
         " `TV inversion` is one, written for this comparison: non-negative, weight found with the true image.",
         "- Every answer is clipped at 0 and set to 0 outside of the disc.",
-        "- Readings are made by the matrix that least squares and ours invert, which favours them; FBP and SART have"
+        "- Readings are made by the matrix that least squares and ours invert, which favors them; FBP and SART have"
         " scikit-image's model of the same geometry.",
         "- Seconds are rough: two cores shared with other work, cases not all measured at one time.",
         "- `held-out` chooses gamma and the share of chains by a tenth of the readings; `noise given` gamma by the"

@@ -1,14 +1,14 @@
-"""Background and foreground of four scenes: ours beside the usual ways.
+"""Background and foreground of four scenes: ours beside other systems.
 
-    GRAPHLOWRANK_DATA=... python benchmarks/video.py                      # every system on every scene, and the tables
-    GRAPHLOWRANK_DATA=... python benchmarks/video.py --scenes airport     # some scenes
-    GRAPHLOWRANK_DATA=... python benchmarks/video.py --study              # solvers, graphs of pixels and ranks instead
-    GRAPHLOWRANK_DATA=... python benchmarks/video.py --picture scenes.png # a frame of each scene and what it falls into
-    python benchmarks/video.py --long 5000                                # frames per second and memory of a long clip
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/video.py                       # every system on every scene
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/video.py --scenes airport      # some scenes
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/video.py --study               # solvers, pixel graphs and ranks
+    GRAPHLOWRANK_DATA=... python benchmarks/studies/video.py --picture scenes.png  # a frame of each scene, separated
+    python benchmarks/studies/video.py --long 5000                                 # frames per second of a long clip
 
-Every row is a process of its own, so that peak memory is its own. Results are kept in ``--output`` as JSON, and rows
-that are there are not run again. Seconds run from frames in memory (bytes) to a background in memory, for ours to the
-masks; of them only ratios mean something.
+Every row is a fresh process, so that its peak memory is its own. Results are kept in ``--output`` as JSON, and stored
+rows are not run again. Seconds run from frames in memory (bytes) to a background in memory, for ours to the masks; only
+their ratios are meaningful.
 """
 
 from __future__ import annotations
@@ -19,238 +19,123 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from graphlowrank_benchmarks.cells import Outcome, Record, stopwatch
+from graphlowrank_benchmarks.runner import measure, run_process
+from graphlowrank_benchmarks.scenes import Scene, load_scene, moving_box
+from graphlowrank_benchmarks.systems import SYSTEMS
+from graphlowrank_benchmarks.tables import markdown_rows
+
 SCENES = {"shopping_mall": "shopping mall", "restaurant": "restaurant", "airport": "airport", "highway": "highway"}
-KNOWN = "moving box"  # a made scene, whose background is known
+KNOWN = "moving box"  # synthetic, so that its background is known
 LIMIT = 300  # seconds that a row may take
 SCORED = 40  # frames with a mask that are scored, at most
 OURS = "graphlowrank.video.separate"
-RANK = 4
+ROBUST = {"n_components": 4, "solver": "rpca", "decoder": "robust"}
 
-
-# --- scenes ---
-
-
-def load(scene: str) -> tuple[Any, Any, Any, Any]:
-    """Frames of bytes, rows and masks of those that are scored, and the true background or None."""
-    if scene == KNOWN:
-        return made_scene()
-    from graphlowrank.datasets import load_video
-
-    video = load_video(scene)
-    chosen = np.unique(np.linspace(0, len(video.masks) - 1, min(SCORED, len(video.masks))).round().astype(int))
-    return video.frames, np.asarray(video.mask_frames)[chosen], video.masks[chosen], None
-
-
-def made_scene(n: int = 300, shape: tuple[int, int] = (120, 160), seed: int = 0) -> tuple[Any, Any, Any, Any]:
-    """Textured wall in light that comes and goes, a lamp that flickers on its own, noise, and a box that wanders."""
-    from scipy.ndimage import gaussian_filter
-
-    rng = np.random.default_rng(seed)
-    wall = gaussian_filter(rng.random(shape), 2)
-    wall = 60 + 120 * (wall - wall.min()) / np.ptp(wall)
-    y, x = np.mgrid[: shape[0], : shape[1]]
-    lamp = 40 * np.exp(-((y - 40) ** 2 + (x - 110) ** 2) / 900)
-    day, flicker = 1 + 0.2 * np.sin(np.arange(n) / 25), gaussian_filter(rng.standard_normal(n), 3) * 3
-    clean = day[:, None, None] * wall + flicker[:, None, None] * lamp
-    masks = np.zeros((n, *shape), dtype=bool)
-    for t in range(n):
-        top, left = 10 + (2 * t) % 70, (3 * t) % 130
-        masks[t, top : top + 30, left : left + 16] = True
-    frames = np.where(masks, 215, clean) + 3 * rng.standard_normal(clean.shape)
-    rows = np.arange(4, n, 10)
-    return np.rint(np.clip(frames, 0, 255)).astype(np.uint8), rows, masks[rows], clean.astype(np.float32)
-
-
-# --- systems: frames -> background (n, height, width) in grey levels, or a mask of their own ---
-
-
-def median(frames: Any, record: dict[str, Any]) -> Any:
-    """Median of each pixel over all frames."""
-    return np.broadcast_to(np.median(frames, axis=0), frames.shape)
-
-
-def mog2(frames: Any, record: dict[str, Any]) -> Any:
-    """OpenCV's mixture of Gaussians with its defaults; its own masks are kept, shadows taken off."""
-    import cv2
-
-    model = cv2.createBackgroundSubtractorMOG2(history=500, detectShadows=True)
-    background, masks = np.empty(frames.shape, dtype=np.uint8), np.empty(frames.shape, dtype=bool)
-    for t, frame in enumerate(frames):
-        masks[t] = model.apply(frame) == 255  # 127 are shadows
-        background[t] = model.getBackgroundImage()
-    record["own masks"] = masks
-    return background
-
-
-def matrix(frames: Any) -> Any:
-    """One row a frame, in [0, 1]."""
-    return np.divide(frames.reshape(len(frames), -1), 255, dtype=np.float32)
-
-
-def images(low_rank: Any, frames: Any) -> Any:
-    """Grey levels in the shape of the frames."""
-    return (255 * np.asarray(low_rank, dtype=np.float32)).reshape(frames.shape)
-
-
-def rpca(frames: Any, record: dict[str, Any]) -> Any:
-    """Robust PCA by the inexact augmented Lagrangian."""
-    from graphlowrank import RobustPCA
-
-    model = RobustPCA(1).fit(matrix(frames))
-    record["note"] = f"rank {model.rank_}, {model.n_iter_} iterations"
-    return images(model.low_rank_, frames)
-
-
-def rpcag(frames: Any, record: dict[str, Any]) -> Any:
-    """Robust PCA on the graph of the frames."""
-    from graphlowrank import RobustPCAOnGraphs
-
-    model = RobustPCAOnGraphs(1, random_state=0).fit(matrix(frames))
-    record["graphs"] = model.stage_seconds_["sample graph"]
-    record["note"] = f"rank {model.rank_}, {model.n_iter_} iterations"
-    return images(model.low_rank_, frames)
-
-
-def frpcag(frames: Any, record: dict[str, Any]) -> Any:
-    """Fast robust PCA on graphs, uncompressed."""
-    from graphlowrank import FastRobustPCAOnGraphs
-
-    model = FastRobustPCAOnGraphs(1, random_state=0).fit(matrix(frames))
-    _graph_seconds(model, record)
-    return images(model.low_rank_, frames)
-
-
-def cpca(frames: Any, record: dict[str, Any], **options: Any) -> Any:
-    """CompressivePCA."""
-    from graphlowrank import CompressivePCA
-
-    model = CompressivePCA(random_state=0, **options).fit(matrix(frames))
-    _graph_seconds(model, record)
-    record["note"] = f"rank {model.n_components_}"
-    return images(model.low_rank_.to_array(), frames)
-
-
-def _graph_seconds(model: Any, record: dict[str, Any]) -> None:
-    record["graphs"] = model.stage_seconds_["sample graph"] + model.stage_seconds_["feature graph"]
-
-
-def ours(frames: Any, record: dict[str, Any], **options: Any) -> Any:
-    """graphlowrank.video.separate."""
-    from graphlowrank.video import separate
-
-    found = separate(frames, **options)
-    record["own masks"] = found.mask
-    record["note"] = ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in found.report.stages.items())
-    record["graphs"] = sum(found.report.stages.get(f"{side} graph", 0.0) for side in ("sample", "feature"))
-    return found.background
-
-
-ROBUST = {"n_components": RANK, "solver": "rpca", "decoder": "robust"}
-SYSTEMS: dict[str, Callable[..., Any]] = {
-    OURS: ours,
-    "temporal median": median,
-    "MOG2 (OpenCV)": mog2,
-    "RobustPCA": rpca,
-    "RPCAG": rpcag,
-    "FRPCAG": frpcag,
-    "CPCA(5,1), subspace": lambda f, r: cpca(f, r, downsampling=(5, 1)),
-    "CPCA(10,4), subspace": lambda f, r: cpca(f, r, downsampling=(10, 4)),
-    "CPCA(5,1), robust": lambda f, r: cpca(f, r, downsampling=(5, 1), **ROBUST),
-    "CPCA(10,4), robust": lambda f, r: cpca(f, r, downsampling=(10, 4), **ROBUST),
+Row = tuple[str, str, dict[str, Any]]  # task, system, options
+ROWS: dict[str, Row] = {
+    OURS: ("separate", OURS, {}),
+    "temporal median": ("recover", "median", {}),
+    "MOG2 (OpenCV)": ("separate", "MOG2 (OpenCV)", {}),
+    "RobustPCA": ("recover", "rpca", {}),
+    "RPCAG": ("recover", "rpcag", {}),
+    "FRPCAG": ("recover", "frpcag", {}),
+    "CPCA(5,1), subspace": ("recover", "cpca", {"downsampling": (5, 1)}),
+    "CPCA(10,4), subspace": ("recover", "cpca", {"downsampling": (10, 4)}),
+    "CPCA(5,1), robust": ("recover", "cpca", {"downsampling": (5, 1), **ROBUST}),
+    "CPCA(10,4), robust": ("recover", "cpca", {"downsampling": (10, 4), **ROBUST}),
 }
-STUDY: dict[str, Callable[..., Any]] = {
-    **{f"rpca, rank {k}": lambda f, r, k=k: ours(f, r, rank=k) for k in (0, 1, 2, 3, 4, 5, 6, 8, 12)},
-    "rpcag, rank 4": lambda f, r: ours(f, r, solver="rpcag"),
-    "frpcag on a grid, rank 4": lambda f, r: ours(f, r, solver="frpcag"),
-    "frpcag on knn, rank 4": lambda f, r: ours(f, r, solver="frpcag", pixel_graph="knn"),
-    "50 frames learnt from": lambda f, r: ours(f, r, n_sampled=50),
-    "200 frames learnt from": lambda f, r: ours(f, r, n_sampled=200),
-    "shadows are foreground": lambda f, r: ours(f, r, shadows=False),
-    **{
-        f"CPCA(10,4), subspace, pixels: {kind}": lambda f, r, kind=kind: pixel_graph(f, r, kind)
-        for kind in ("grid", "knn", "grid + knn")
-    },
+STUDY: dict[str, Row] = {
+    name: ("separate", OURS, options)
+    for name, options in {
+        **{f"rpca, rank {k}": {"rank": k} for k in (0, 1, 2, 3, 4, 5, 6, 8, 12)},
+        "rpcag, rank 4": {"solver": "rpcag"},
+        "frpcag on a grid, rank 4": {"solver": "frpcag"},
+        "frpcag on knn, rank 4": {"solver": "frpcag", "pixel_graph": "knn"},
+        "50 frames learnt from": {"n_sampled": 50},
+        "200 frames learnt from": {"n_sampled": 200},
+        "shadows are foreground": {"shadows": False},
+    }.items()
+} | {
+    f"CPCA(10,4), subspace, pixels: {kind}": ("recover", "cpca", {"downsampling": (10, 4), "pixels": kind})
+    for kind in ("grid", "knn", "grid + knn")
 }
 TOO_LONG = {("RPCAG", scene) for scene in ("shopping_mall", "highway")}  # over five minutes
+COLUMNS = (
+    "raw F1", "best F1", "automatic F1", "own F1", "background error", "seconds", "first call", "graphs", "peak GB"
+)  # fmt: skip
 
 
-def pixel_graph(frames: Any, record: dict[str, Any], kind: str) -> Any:
-    """The paper's decoder on one of three graphs of the pixels; neighbours by 100 frames, which is cheap."""
+def run_row(content: Mapping[str, Any]) -> Record:
+    """Run one system on one scene and score it; ours twice, because the first call loads compiled code."""
+    scene, name = load_scene(content["scene"], 1, SCORED), content["system"]
+    task, system, options = {**ROWS, **STUDY}[name]
+    runs = []
+    for _ in range(2 if system == OURS or name in STUDY else 1):
+        record = Record()
+        with stopwatch() as seconds:
+            background = separate(scene, task, system, dict(options), record)
+        runs.append(seconds[0])
+    record.note_peak()
+    record.values |= {"frames": list(scene.frames.shape), "seconds": runs[-1], "first call": runs[0]}
+    if "graphs" in record.seconds:
+        record.values["graphs"] = record.seconds["graphs"]
+    record.values |= scores(scene, background, record.pictures.pop("mask", None))
+    if scene.background is not None:
+        distances = [np.abs(b - t).mean() for b, t in zip(background, scene.background, strict=True)]
+        record.values["background error"] = float(np.mean(distances))
+    return record
+
+
+def separate(scene: Scene, task: str, system: str, options: dict[str, Any], record: Record) -> Any:
+    """Background in gray levels, in the shape of the frames."""
+    if task == "separate":
+        return SYSTEMS["separate"][system](scene.frames, record, **options)
+    spent = 0.0
+    if kind := options.pop("pixels", None):
+        with stopwatch() as seconds:
+            options["feature_graph"] = pixel_graph(scene, kind)
+        spent = seconds[0]
+    background = SYSTEMS["recover"][system](scene.X, record, **options)
+    record.seconds["graphs"] = record.seconds.get("graphs", 0.0) + spent
+    return (255 * np.asarray(background, dtype=np.float32)).reshape(scene.frames.shape)
+
+
+def pixel_graph(scene: Scene, kind: str) -> Any:
+    """Grid graph, nearest neighbors by 100 frames, or their sum."""
     from graphlowrank.graphs import Graph, grid_graph, knn_graph
 
-    begin = time.perf_counter()
-    grid = grid_graph(frames.shape[1:])
-    history = matrix(frames[np.linspace(0, len(frames) - 1, 100).round().astype(int)]).T
+    grid = grid_graph(scene.image_shape)
     if kind == "grid":
-        graph = grid
-    else:
-        graph = knn_graph(np.ascontiguousarray(history), 10, random_state=0)
-        graph = graph if kind == "knn" else Graph((graph.weights + grid.weights.astype(graph.weights.dtype)).tocsr())
-    seconds = time.perf_counter() - begin
-    background = cpca(frames, record, downsampling=(10, 4), feature_graph=graph)
-    record["graphs"] += seconds
-    return background
+        return grid
+    history = scene.X[np.linspace(0, len(scene.X) - 1, 100).round().astype(int)].T
+    graph = knn_graph(np.ascontiguousarray(history), 10, random_state=0)
+    return graph if kind == "knn" else Graph((graph.weights + grid.weights.astype(graph.weights.dtype)).tocsr())
 
 
-# --- one row ---
-
-
-def measure(system: str, scene: str) -> dict[str, Any]:
-    """Run one system on one scene and score it."""
-    frames, rows, masks, truth = load(scene)
-    record: dict[str, Any] = {"system": system, "scene": scene, "frames": list(frames.shape)}
-    work = {**SYSTEMS, **STUDY}[system]
-    runs = []
-    for _ in range(2 if system == OURS or system in STUDY else 1):  # the first loads compiled code
-        begin = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            background = work(frames, record)
-        runs.append(time.perf_counter() - begin)
-    record |= {"seconds": runs[-1], "first call": runs[0], "warnings": sorted({str(w.message) for w in caught})}
-    record["peak GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return record | judge(frames, rows, masks, background, record.pop("own masks", None)) | known(background, truth)
-
-
-def judge(frames: Any, rows: Any, masks: Any, background: Any, own: Any) -> dict[str, Any]:
+def scores(scene: Scene, background: Any, own: Any) -> dict[str, float]:
     """F1 of the plain residual, and of our post-processing of it: best threshold, and the automatic one."""
     from graphlowrank.metrics import best_f1, mask_scores
     from graphlowrank.video.foreground import foreground_evidence, foreground_mask, tune_detector
 
+    rows, masks = scene.scored, scene.masks.reshape(-1, *scene.image_shape)
     scored = np.asarray(background[rows], dtype=np.float32)
-    evidence = foreground_evidence(frames[rows], scored)
-    some = np.unique(np.linspace(0, len(frames) - 1, 20).round().astype(int))
-    begin = time.perf_counter()
-    quiet = foreground_evidence(frames[some], np.asarray(background[some], dtype=np.float32), darkest=1.0)
-    detector = tune_detector(float(np.median(quiet)), frames.shape[1:], contrast=255.0)
-    automatic = foreground_mask(evidence, detector)
+    evidence = foreground_evidence(scene.frames[rows], scored)
+    some = np.unique(np.linspace(0, len(scene.frames) - 1, 20).round().astype(int))
+    quiet = foreground_evidence(scene.frames[some], np.asarray(background[some], dtype=np.float32), darkest=1.0)
+    detector = tune_detector(float(np.median(quiet)), scene.image_shape, contrast=255.0)
     found = {
-        "raw F1": best_f1(masks, frames[rows] - scored).f1,
+        "raw F1": best_f1(masks, scene.frames[rows] - scored).f1,
         "best F1": best_f1(masks, evidence).f1,
-        "automatic F1": mask_scores(masks, automatic).f1,
-        "judging": time.perf_counter() - begin,
+        "automatic F1": mask_scores(masks, foreground_mask(evidence, detector)).f1,
     }
-    if own is not None:
-        found["own F1"] = mask_scores(masks, own[rows]).f1
-    return found
-
-
-def known(background: Any, truth: Any) -> dict[str, float]:
-    """Mean distance from the true background, in grey levels."""
-    if truth is None:
-        return {}
-    return {"background error": float(np.mean([np.abs(b - t).mean() for b, t in zip(background, truth, strict=True)]))}
-
-
-# --- a long clip ---
+    return found if own is None else found | {"own F1": mask_scores(masks, own[rows]).f1}
 
 
 def long_clip(n_frames: int) -> None:
@@ -259,127 +144,102 @@ def long_clip(n_frames: int) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         clip = Path(folder, "clip.mp4")
-        frames, *_ = made_scene(500)
+        frames = moving_box(500).frames
         with open_sink(clip, fps=25) as sink:
             for first in range(0, n_frames, 500):
                 sink.write(frames[: min(500, n_frames - first)])
         outputs = [("-b", "background.mp4"), ("-f", "foreground.mp4"), ("-m", "mask.mp4"), ("-r", "report.html")]
         command = [sys.executable, "-m", "graphlowrank", "video", str(clip)]
         command += [part for option, name in outputs for part in (option, str(Path(folder, name)))]
-        begin = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        seconds = time.perf_counter() - begin
+        with stopwatch() as spent:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds = spent[0]
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    print(f"{n_frames} frames of 120 x 160 (mp4 in colour), start of the process to three mp4 files and a page:")
+    print(f"{n_frames} frames of 120 x 160 (mp4 in color), start of the process to three mp4 files and a page:")
     print(f"{seconds:.1f} s, {n_frames / seconds:.0f} frames/s, peak memory {peak:.2f} GB")
 
 
-# --- a picture ---
-
-
 def draw(path: Path, scenes: list[str]) -> None:
-    """Frame, background, foreground, mask and the mask drawn by hand, a row for each scene."""
+    """Frame, background, foreground, our mask and the mask drawn by hand, a row for each scene."""
     from matplotlib.figure import Figure
 
     from graphlowrank.report.figures import as_png
-    from graphlowrank.video import separate
+    from graphlowrank.video import separate as separate_video
 
     titles = ("frame", "background", "foreground", "mask", "mask by hand")
     figure = Figure(figsize=(11, 1.72 * len(scenes) + 0.25), layout="constrained")
     panels = figure.subplots(len(scenes), len(titles), squeeze=False)
-    for line, scene in zip(panels, scenes, strict=True):
-        frames, rows, masks, _ = load(scene)
-        found = separate(frames)
+    for line, name in zip(panels, scenes, strict=True):
+        scene = load_scene(name, 1, SCORED)
+        frames, masks, found = scene.frames, scene.masks.reshape(-1, *scene.image_shape), separate_video(scene.frames)
         chosen = int(np.argsort(masks.mean(axis=(1, 2)))[3 * len(masks) // 4])  # busier than most
-        t = rows[chosen]
+        t = scene.scored[chosen]
         shown = (frames[t], found.background[t], frames[t] * found.mask[t], 255 * found.mask[t], 255 * masks[chosen])
         for axes, title, image in zip(line, titles, shown, strict=True):
             axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
             axes.set(xticks=[], yticks=[])
-            axes.set_title(title if scene == scenes[0] else "", fontsize=9)
-        line[0].set_ylabel(SCENES.get(scene, scene), fontsize=9)
+            axes.set_title(title if name == scenes[0] else "", fontsize=9)
+        line[0].set_ylabel(SCENES.get(name, name), fontsize=9)
     path.write_bytes(as_png(figure, "white", dpi=90))
 
 
-# --- tables ---
-
-
-def row_of(system: str, scene: str, folder: Path) -> dict[str, Any]:
-    """Return the stored row, or run it in a process of its own and store it."""
+def stored_row(system: str, scene: str, folder: Path) -> Outcome:
+    """Return the stored row, or run it in a fresh process and store it."""
     path = folder / f"{system} on {scene}.json".replace("/", "-")
     if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
-    command = [sys.executable, __file__, "--row", system, scene]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
-        found = json.loads(done.stdout) if done.returncode == 0 else {"failed": done.stderr.strip().splitlines()[-1]}
-    except subprocess.TimeoutExpired:
-        found = {"failed": f"stopped after {LIMIT} s"}
-    found |= {"system": system, "scene": scene}
+        return Outcome.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    outcome = run_process([sys.executable, __file__, "--row", system, scene], timeout=LIMIT)
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return found
+    path.write_text(json.dumps(outcome.as_dict(), indent=1), encoding="utf-8")
+    return outcome
 
 
-def table(systems: list[str], scenes: list[str], folder: Path) -> None:
+def print_tables(systems: list[str], scenes: list[str], folder: Path) -> None:
     """Run what is missing; print a table for each scene and one of the means."""
-    rows = {}
+    found = {}
     for scene in scenes:
         for system in systems:
             if (system, scene) not in TOO_LONG:
-                rows[system, scene] = row_of(system, scene, folder)
-                print(f"{scene}, {system}: {rows[system, scene].get('seconds')} s", file=sys.stderr, flush=True)
+                found[system, scene] = stored_row(system, scene, folder)
+                print(f"{scene}, {system}: {found[system, scene].values.get('seconds')} s", file=sys.stderr, flush=True)
     for scene in scenes:
-        print_scene(scene, [rows[system, scene] for system in systems if (system, scene) in rows])
+        print_scene(scene, {system: found[system, scene] for system in systems if (system, scene) in found})
     real = [scene for scene in scenes if scene != KNOWN]
     if len(real) > 1:
-        print_means(systems, real, rows)
+        print_means(systems, real, found)
 
 
-COLUMNS = (
-    "raw F1",
-    "best F1",
-    "automatic F1",
-    "own F1",
-    "background error",
-    "seconds",
-    "first call",
-    "graphs",
-    "peak GB",
-)
-
-
-def print_scene(scene: str, rows: list[dict[str, Any]]) -> None:
-    """One line a system."""
-    shape = next((row["frames"] for row in rows if "frames" in row), [])
-    print(f"\n**{SCENES.get(scene, scene)}, {' x '.join(map(str, shape))}**\n")
-    columns = [column for column in COLUMNS if any(column in row for row in rows)]
-    base = next((row.get("seconds") for row in rows if row["system"] in (OURS, "rpca, rank 4")), None)
-    print(f"| system | {' | '.join(columns)} | times ours |\n|---|{'---:|' * (len(columns) + 1)}")
-    for row in rows:
-        if "failed" in row:
-            print(f"| {row['system']} | {row['failed']} |")
+def print_scene(scene: str, outcomes: dict[str, Outcome]) -> None:
+    """One line per system."""
+    rows = {system: {**outcome.values, "peak GB": (outcome.peak or 0) / 1e9} for system, outcome in outcomes.items()}
+    columns = [column for column in COLUMNS if any(column in row for row in rows.values())]
+    base = next((rows[name].get("seconds") for name in (OURS, "rpca, rank 4") if name in rows), None)
+    lines = []
+    for system, row in rows.items():
+        if not outcomes[system].done:
+            lines.append([system, outcomes[system].why_not_done])
             continue
-        cells = [_cell(column, row.get(column)) for column in columns]
-        print(f"| {row['system']} | {' | '.join(cells)} | {row['seconds'] / base:.1f} |" if base else "")
+        lines.append([system, *(text(column, row.get(column)) for column in columns)])
+        lines[-1].append(f"{row['seconds'] / base:.1f}" if base else "–")
+    shape = next((row["frames"] for row in rows.values() if "frames" in row), [])
+    print(f"\n**{SCENES.get(scene, scene)}, {' x '.join(map(str, shape))}**\n")
+    print(markdown_rows(["system", *columns, "times ours"], lines))
 
 
-def _cell(column: str, value: float | None) -> str:
+def text(column: str, value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}" if "F1" in column else f"{value:.2f}"
 
 
-def print_means(systems: list[str], scenes: list[str], rows: dict[Any, dict[str, Any]]) -> None:
+def print_means(systems: list[str], scenes: list[str], found: dict[Any, Outcome]) -> None:
     """Mean over the scenes, of systems that ran on all of them."""
-    print(f"\n**mean over {len(scenes)} scenes**\n\n| system | raw F1 | best F1 | automatic F1 | own F1 |")
-    print("|---|---:|---:|---:|---:|")
+    lines = []
     for system in systems:
-        found = [rows.get((system, scene), {}) for scene in scenes]
-        if not all("best F1" in row for row in found):
-            continue
-        own = [row.get("own F1") for row in found]
-        means = [np.mean([row[column] for row in found]) for column in ("raw F1", "best F1", "automatic F1")]
-        cells = [f"{mean:.4f}" for mean in means] + ["–" if None in own else f"{np.mean(own):.4f}"]
-        print(f"| {system} | {' | '.join(cells)} |")
+        values = [found[system, scene].values for scene in scenes if (system, scene) in found]
+        if len(values) == len(scenes) and all("best F1" in row for row in values):
+            means = [[row.get(column) for row in values] for column in COLUMNS[:4]]
+            lines.append([system, *("–" if None in of else f"{np.mean(of):.4f}" for of in means)])
+    print(f"\n**mean over {len(scenes)} scenes**\n")
+    print(markdown_rows(["system", *COLUMNS[:4]], lines))
 
 
 def main() -> None:
@@ -393,13 +253,14 @@ def main() -> None:
     parser.add_argument("--row", nargs=2, metavar=("SYSTEM", "SCENE"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.row:
-        print(json.dumps(measure(*asked.row)))
+        outcome = measure({"system": asked.row[0], "scene": asked.row[1]}, run=run_row)
+        print(json.dumps(outcome.as_dict()))
     elif asked.long:
         long_clip(asked.long)
     elif asked.picture:
         draw(asked.picture, [scene for scene in asked.scenes if scene != KNOWN])
     else:
-        table(asked.systems or list(STUDY if asked.study else SYSTEMS), asked.scenes, asked.output)
+        print_tables(asked.systems or list(STUDY if asked.study else ROWS), asked.scenes, asked.output)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,16 @@ from graphlowrank.models import solve_rpca
 from graphlowrank_benchmarks import jobs
 from graphlowrank_benchmarks.cells import Outcome, Record
 from graphlowrank_benchmarks.data import clouds
-from graphlowrank_benchmarks.jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, fastest_run, run_content, run_job
+from graphlowrank_benchmarks.jobs import (
+    FULL_JOBS,
+    JOBS,
+    QUICK_JOBS,
+    JobResults,
+    Options,
+    fastest_run,
+    run_content,
+    run_job,
+)
 from graphlowrank_benchmarks.jobs.base import Job
 from graphlowrank_benchmarks.jobs.clustering import CPCA, FRPCAG, K_MEANS, ROWS, SPECTRAL, UMAP, WARM_UP, comparisons
 from graphlowrank_benchmarks.machine import describe_machine, machine_line
@@ -237,7 +246,9 @@ def test_whatever_befalls_a_process_is_a_row(code, status, reason):
     cell = run_process(python(code), timeout=1 if "sleep" in code else 30)
     assert (cell.status, cell.reason) == (status, reason)
     assert cell.start_to_finish is None
-    assert not (cell.parts or cell.values or cell.peak)
+    assert not cell.parts
+    assert not cell.values
+    assert cell.peak is None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

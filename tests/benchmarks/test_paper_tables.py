@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from graphlowrank_benchmarks.cells import Cell, Outcome
 from graphlowrank_benchmarks.paper.kinds import ERROR, Measure
+from graphlowrank_benchmarks.paper.markdown import COLUMNS, csv_text, markdown_text, panel_markdown, summary_lines
 from graphlowrank_benchmarks.paper.panels import Tally, panels, tally, verdict_of
 from graphlowrank_benchmarks.paper.spec import Experiment
-from graphlowrank_benchmarks.paper.markdown import COLUMNS, csv_text, markdown_text, panel_markdown, summary_lines
 
 TABLE = Experiment("toy", "A toy | table", "Table 0", "clustering", ("A note.",), {})
 
