@@ -9,8 +9,6 @@ from graphlowrank_benchmarks.paper import video
 from graphlowrank_benchmarks.paper.spec import parse_experiment, read_experiment
 from graphlowrank_benchmarks.systems import SYSTEMS
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 SQUARE = make_moving_square(40, (16, 20), size=4)
 MARKED = np.arange(3, 40, 4)
 FILES = ("videos", "decoders", "video-downsampling")

@@ -22,6 +22,7 @@ A file of these kinds has::
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -148,6 +149,7 @@ def _graphs(video: Any, every: int, masks: int, seed: int) -> SceneGraphs:
         with stopwatch() as spent:
             graphs[name] = build(X, rng)
         seconds[name] = spent[0]
-    # Two iterations load or compile our code, which is not part of any system's time.
-    SYSTEMS["recover"]["cpca"](X, Record(), seed=seed, n_components=1, downsampling=(10, 4), max_iter=2, **graphs)
+    with warnings.catch_warnings():  # two iterations load or compile our code, which is not part of any system's time
+        warnings.simplefilter("ignore")
+        SYSTEMS["recover"]["cpca"](X, Record(), seed=seed, n_components=1, downsampling=(10, 4), max_iter=2, **graphs)
     return SceneGraphs(graphs, seconds)

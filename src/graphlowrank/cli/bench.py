@@ -9,13 +9,10 @@ from pathlib import Path
 
 import typer
 
+from graphlowrank_benchmarks.jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
+from graphlowrank_benchmarks.machine import describe_machine, machine_line
+
 from .._files import check_writable
-from .harness import require_harness
-
-require_harness()
-
-from graphlowrank_benchmarks.jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job  # noqa: E402
-from graphlowrank_benchmarks.machine import describe_machine, machine_line  # noqa: E402
 
 Progress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 

@@ -10,21 +10,18 @@ from pathlib import Path
 
 import typer
 
+from graphlowrank_benchmarks.cells import NOT_RUN, Cell, Outcome, Status
+from graphlowrank_benchmarks.machine import describe_machine, machine_line
+from graphlowrank_benchmarks.paper.kinds import KINDS
+from graphlowrank_benchmarks.paper.markdown import csv_text, markdown_text, summary_lines
+from graphlowrank_benchmarks.paper.page import render_page, sections_of
+from graphlowrank_benchmarks.paper.panels import panels
+from graphlowrank_benchmarks.paper.remaining import Remaining, duration
+from graphlowrank_benchmarks.paper.spec import Experiment, experiment_names, read_experiment
+from graphlowrank_benchmarks.runner import run_cells
+from graphlowrank_benchmarks.store import CellStore
+
 from .._files import check_writable, write_atomically
-from .harness import require_harness
-
-require_harness()
-
-from graphlowrank_benchmarks.cells import NOT_RUN, Cell, Outcome, Status  # noqa: E402
-from graphlowrank_benchmarks.machine import describe_machine, machine_line  # noqa: E402
-from graphlowrank_benchmarks.paper.kinds import KINDS  # noqa: E402
-from graphlowrank_benchmarks.paper.markdown import csv_text, markdown_text, summary_lines  # noqa: E402
-from graphlowrank_benchmarks.paper.page import render_page, sections_of  # noqa: E402
-from graphlowrank_benchmarks.paper.panels import panels  # noqa: E402
-from graphlowrank_benchmarks.paper.remaining import Remaining, duration  # noqa: E402
-from graphlowrank_benchmarks.paper.spec import Experiment, experiment_names, read_experiment  # noqa: E402
-from graphlowrank_benchmarks.runner import run_cells  # noqa: E402
-from graphlowrank_benchmarks.store import CellStore  # noqa: E402
 
 FILES = ("results.csv", "results.md", "report.html")
 Report = Callable[[str], None]
