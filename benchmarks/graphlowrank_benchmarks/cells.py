@@ -25,33 +25,18 @@ NOT_COUNTED = ("load", "score", "repeat")  # parts that are not in the time from
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One number to measure.
-
-    Attributes
-    ----------
-    experiment, row, column
-        Place in a table.
-    content
-        Everything that determines the result except the code, as plain JSON values; "kind" selects the function that
-        measures it.
-    paper
-        Measure to the number printed in the paper.
-    protocol
-        "paper" (best of a grid, chosen with the labels), "default" (no label used), or "" where nothing is chosen.
-    seed
-        Number of the run, where there are several.
-    alone
-        Whether it is timed, so that no other cell may run beside it.
-    """
+    """One number to measure, and its place in a table."""
 
     experiment: str
     row: str
     column: str
-    content: Mapping[str, Any]
-    paper: Mapping[str, float] = field(default_factory=dict)
-    protocol: Protocol = ""
-    seed: int = 0
-    alone: bool = False
+    content: Mapping[
+        str, Any
+    ]  # determines the result, as plain JSON values; "kind" selects the function
+    paper: Mapping[str, float] = field(default_factory=dict)  # measure to the number printed in the paper
+    protocol: Protocol = ""  # "paper" (best of a grid, chosen with the labels) or "default" (no label used)
+    seed: int = 0  # number of the run, where there are several
+    alone: bool = False  # it is timed, so that no other cell may run beside it
 
     @property
     def key(self) -> str:
@@ -77,27 +62,14 @@ def content_key(content: Mapping[str, Any], *, version: str = __version__, forma
 
 @dataclass(eq=False)
 class Record:
-    """What a cell writes down while it runs.
+    """What a cell writes down while it runs."""
 
-    Attributes
-    ----------
-    seconds
-        By part: "import", "load", "graphs", "after" (everything after the graphs), "score", "repeat".
-    stages
-        Seconds by stage of a fit.
-    values
-        Measures and anything else worth keeping, as plain JSON values.
-    pictures
-        Name to image (height, width) of bytes, or to a small array that a figure is drawn from.
-    peak
-        Peak memory in bytes.
-    """
-
+    # Seconds by part: "import", "load", "graphs", "after" (everything after the graphs), "score", "repeat".
     seconds: dict[str, float] = field(default_factory=dict)
-    stages: dict[str, float] = field(default_factory=dict)
-    values: dict[str, Any] = field(default_factory=dict)
-    pictures: dict[str, Array] = field(default_factory=dict)
-    peak: int | None = None
+    stages: dict[str, float] = field(default_factory=dict)  # seconds by stage of a fit
+    values: dict[str, Any] = field(default_factory=dict)  # measures and more, as plain JSON values
+    pictures: dict[str, Array] = field(default_factory=dict)  # images of bytes, or small arrays that figures show
+    peak: int | None = None  # peak memory in bytes
 
     @contextmanager
     def timing(self, part: str) -> Iterator[None]:
@@ -130,24 +102,14 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The result of a cell.
-
-    Attributes
-    ----------
-    status, reason
-        "done", or what happened instead and why.
-    values, pictures, parts, stages, peak
-        Of the :class:`Record`; ``parts`` are its ``seconds``.
-    seconds
-        Wall clock of the cell; of its whole process where it had a fresh one.
-    """
+    """The result of a cell: its :class:`Record`, or why there is none."""
 
     status: Status
     reason: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, Array] = field(default_factory=dict)
-    seconds: float = 0.0
-    parts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0  # wall clock of the cell; of its whole process where it had a fresh one
+    parts: Mapping[str, float] = field(default_factory=dict)  # ``seconds`` of the record
     stages: Mapping[str, float] = field(default_factory=dict)
     peak: int | None = None
 

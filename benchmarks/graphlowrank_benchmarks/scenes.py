@@ -13,27 +13,13 @@ from .internals import Array
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """The frames that are used of a video.
+    """The frames that are used of a video."""
 
-    Attributes
-    ----------
-    frames
-        (n_frames, height, width) bytes, or floats in [0, 1].
-    scored
-        (n_scored,) indices of the frames that have a mask.
-    masks
-        (n_scored, height * width) booleans, True on the foreground.
-    source
-        What it is.
-    background
-        (n_frames, height, width) true background in gray levels, where it is known.
-    """
-
-    frames: Array
-    scored: Array
-    masks: Array
+    frames: Array  # (n_frames, height, width) bytes, or floats in [0, 1]
+    scored: Array  # (n_scored,) indices of the frames that have a mask
+    masks: Array  # (n_scored, height * width) booleans, True on the foreground
     source: str
-    background: Array | None = None
+    background: Array | None = None  # (n_frames, height, width) in gray levels, where it is known
 
     @property
     def image_shape(self) -> tuple[int, int]:

@@ -2,21 +2,14 @@
 
 import json
 import os
-import platform
-import re
 import signal
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
-from graphlowrank.cli import app
 from graphlowrank.metrics import best_f1
-from graphlowrank.models import solve_rpca
 from graphlowrank_benchmarks import jobs
 from graphlowrank_benchmarks.cells import Outcome, Record
 from graphlowrank_benchmarks.data import clouds
@@ -30,50 +23,13 @@ from graphlowrank_benchmarks.jobs import (
     run_content,
     run_job,
 )
-from graphlowrank_benchmarks.jobs.base import Job
 from graphlowrank_benchmarks.jobs.clustering import CPCA, FRPCAG, K_MEANS, ROWS, SPECTRAL, UMAP, WARM_UP, comparisons
-from graphlowrank_benchmarks.machine import describe_machine, machine_line
-from graphlowrank_benchmarks.memory import StagePeaks, current_memory, peak_memory
-from graphlowrank_benchmarks.runner import measure, run_process, thread_environment, without_folders
+from graphlowrank_benchmarks.runner import measure
 from graphlowrank_benchmarks.scenes import moving_square
 from graphlowrank_benchmarks.store import PREPARE
-from graphlowrank_benchmarks.systems.textbook import robust_pca
-from graphlowrank_benchmarks.tables import Table, mean_text, ratio, seconds, slope
 from helpers import interruptible
 
-
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def done(wall=1.0, *, stages=None, values=None, **parts):
-    return Outcome("done", "", values or {}, {}, wall, {"load": 0.0, **parts}, stages or {}, 10**9)
-
-
-def python(code):
-    return [sys.executable, "-c", code]
-
-
-class Fake(Job):
-    """A job whose systems do what the test asks."""
-
-    name = "fake"
-    title = "Fake"
-
-    def __init__(self, work):
-        self.work = work
-
-    def systems(self, options):
-        return ("first", "second")
-
-    def prepare(self, folder, options, record):
-        record.values["shape"] = [1, 1]
-
-    def run(self, system, folder, options, record):
-        self.work(record)
-
-    def tabulate(self, data, outcomes, options):
-        return (Table(self.title, ("system", "status"), [[name, one.status] for name, one in outcomes.items()]),)
+from .helpers import Fake, assert_nothing_private, done, run
 
 
 def asked(system="first"):
@@ -83,43 +39,6 @@ def asked(system="first"):
 
 def answer(content, work):
     return measure(content, run=lambda content: run_content(content, {"fake": Fake(work)}))
-
-
-# --- figures
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_slope_of_a_power_law_is_its_power(power):
-    sizes = [10**4, 3 * 10**4, 10**5, 10**6]
-    assert slope(sizes, [7.0 * n**power for n in sizes]) == pytest.approx(power, abs=1e-6)
-    assert slope(sizes[1:3], [3.0 * n**power for n in sizes[1:3]]) == pytest.approx(power, abs=1e-6)
-
-
-@pytest.mark.parametrize("values", [[1.0, None], [0.0, 1.0], [-1.0, 2.0]])
-def test_no_slope_of_what_is_not_known(values):
-    assert slope([10, 100], values) is None
-
-
-def test_markdown_has_every_row_of_the_same_width_and_keeps_bars():
-    table = Table("t", ("system", "s", "note"), [["a", "1", "|x|"], ["b", "failed: no"]], ["a remark"])
-    lines = table.markdown().splitlines()
-    rows = [line for line in lines if line.startswith("|")]
-    assert rows[1] == "|---|---:|---:|"
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {4}
-    assert lines[-1] == "- a remark"
-
-
-def test_figures_as_text():
-    assert [seconds(value) for value in (None, 0.0005, 0.5, 12.34, 1234.5)] == ["–", "5.0e-04", "0.500", "12.3", "1234"]
-    assert ratio(3.0, 2.0) == "1.50"
-    assert ratio(None, 2.0) == ratio(1.0, None) == ratio(1.0, 0.0) == "–"
-    assert mean_text([0.25]) == "0.250"
-    assert mean_text([0.2, 0.4]) == "0.300 ± 0.100 (2 runs)"
-
-
-def test_start_to_finish_leaves_out_loading_scoring_and_repeats():
-    cell = done(10.0, load=1.0, score=2.0, repeat=3.0, graphs=0.5, after=0.5, **{"import": 1.0})
-    assert cell.start_to_finish == pytest.approx(4.0)
 
 
 def test_comparisons_are_of_the_right_figures():
@@ -167,110 +86,6 @@ def test_clouds_are_of_ten_dimensions_and_start_alike():
     assert values[9] > 10 * values[10]
     assert X.dtype == np.float32
     assert len(np.unique(labels)) == 10
-
-
-# --- the machine
-
-
-def test_memory_is_measured():
-    before = current_memory()
-    if before is None:
-        pytest.skip("this system does not say")
-    held = np.ones(50_000_000, dtype=np.uint8)
-    assert current_memory() - before > 0.9 * held.nbytes
-    assert peak_memory() >= current_memory() - 10**6
-
-
-def test_peak_of_each_stage_is_noted():
-    from graphlowrank import CompressiveClustering
-
-    X = clouds(300)[0]
-    with StagePeaks() as found:
-        model = CompressiveClustering(10, downsampling=(2, 1), random_state=0, verbose=1, n_jobs=1).fit(X)
-    assert list(found.peaks) == list(model.stage_seconds_)
-    assert {"sample graph", "feature graph", "sampling", "reduction", "frpcag", "decoding"} <= set(found.peaks)
-    assert all(peak > 10**7 for peak in found.peaks.values())
-
-
-def test_machine_is_described_without_names():
-    machine = describe_machine(3)
-    text = json.dumps(machine) + machine_line(machine)
-    assert machine["threads"] == 3
-    assert {"graphlowrank", "numpy", "scikit-learn"} <= set(machine["versions"])
-    assert_nothing_private(text)
-
-
-def assert_nothing_private(text):
-    private = [str(Path.home()), os.getcwd(), sys.prefix]  # noqa: PTH109
-    private += [platform.node()] if len(platform.node()) > 3 else []
-    for name in private:
-        assert name not in text
-    assert not re.search(r"[\"' (](/[\w.-]+){2,}", text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cannot open /home/ann/x/data.npz", "cannot open data.npz"),
-        (r"cannot open C:\Users\ann\data.npz now", "cannot open data.npz now"),
-        ("3 / 4 of usps/a.mat\n in '/tmp/q/r'", "3 / 4 of usps/a.mat in 'r'"),
-    ],
-)
-def test_messages_lose_their_folders(text, expected):
-    assert without_folders(text) == expected
-
-
-# --- cells
-
-
-def test_a_record_is_read_from_the_last_line():
-    record = {"seconds": {"load": 0.0, "after": 1.0}, "stages": {}, "values": {"x": 1}, "peak_bytes": 5}
-    answer = {"status": "done", "reason": "", "record": record}
-    cell = run_process(python(f"print('chatter'); print('''{json.dumps(answer)}''')"), timeout=30)
-    assert cell.done
-    assert cell.values["x"] == 1
-    assert cell.peak == 5
-    assert 0 < cell.start_to_finish == cell.seconds
-
-
-@pytest.mark.parametrize(
-    ("code", "status", "reason"),
-    [
-        ("raise ValueError('gave up')", "failed", "ended with code 1: ValueError: gave up"),
-        ("print('no record')", "failed", "ended with code 0"),
-        ("import time; time.sleep(60)", "timed out", "not done after 1 s"),
-        ("""print('{"status": "missing", "reason": "needs umap"}')""", "missing", "needs umap"),
-    ],
-)
-def test_whatever_befalls_a_process_is_a_row(code, status, reason):
-    cell = run_process(python(code), timeout=1 if "sleep" in code else 30)
-    assert (cell.status, cell.reason) == (status, reason)
-    assert cell.start_to_finish is None
-    assert not cell.parts
-    assert not cell.values
-    assert cell.peak is None
-
-
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_a_killed_process_is_a_row():
-    cell = run_process(python("import os; os.kill(os.getpid(), 9)"), timeout=30)
-    assert (cell.status, cell.reason) == ("failed", "killed by signal 9")
-
-
-def test_a_program_that_is_not_there_is_a_row():
-    assert run_process(["/no/such/program"], timeout=5).status == "failed"
-
-
-def test_threads_are_told_to_every_library():
-    cell = run_process(
-        python(
-            "import os, json; values = {'n': os.environ['OMP_NUM_THREADS']}; "
-            "print(json.dumps({'status': 'done', 'record': {'values': values}}))"
-        ),
-        timeout=30, environment=thread_environment(3),
-    )  # fmt: skip
-    assert cell.values["n"] == "3"
-    assert thread_environment(None) == {}
 
 
 def test_a_cell_of_a_job_is_measured():
@@ -436,12 +251,3 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
     kept = json.loads((tmp_path / "growth-quick.json").read_text())
     assert [cell["system"] for cell in kept["cells"]] == ["1000"]
     assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_textbook_robust_pca_agrees_with_ours(rng):
-    low_rank = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 90))
-    X = low_rank + np.where(rng.random((60, 90)) < 0.05, 10 * rng.standard_normal((60, 90)), 0)
-    found, _, converged = robust_pca(X)
-    assert converged
-    assert_allclose(found, low_rank, atol=1e-3)
-    assert_allclose(found, solve_rpca(X).low_rank, atol=1e-3)

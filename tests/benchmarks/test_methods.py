@@ -7,8 +7,10 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from graphlowrank import CompressiveClustering
 from graphlowrank.metrics import clustering_error
+from graphlowrank.models import solve_rpca
 from graphlowrank_benchmarks.data import prepare
 from graphlowrank_benchmarks.systems import METHODS, cluster, fit, method_graph, parameter_grid
+from graphlowrank_benchmarks.systems.textbook import robust_pca
 
 PAPER = {"kmeans", "le", "lle", "pca", "glpca", "mmf", "nmf", "gnmf", "rpca", "rpcag", "frpcag", "cpca"}
 
@@ -169,3 +171,12 @@ def test_grids_of_a_single_feature_are_not_empty(name):
 def test_bad_arguments_are_named(call, text, clouds):
     with pytest.raises(ValueError, match=text):
         call(clouds[0])
+
+
+def test_textbook_robust_pca_agrees_with_ours(rng):
+    low_rank = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 90))
+    X = low_rank + np.where(rng.random((60, 90)) < 0.05, 10 * rng.standard_normal((60, 90)), 0)
+    found, _, converged = robust_pca(X)
+    assert converged
+    assert_allclose(found, low_rank, atol=1e-3)
+    assert_allclose(found, solve_rpca(X).low_rank, atol=1e-3)

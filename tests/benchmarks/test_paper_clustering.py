@@ -16,11 +16,9 @@ from graphlowrank_benchmarks.paper.spec import experiment_names, narrowed, parse
 from graphlowrank_benchmarks.runner import measure
 from graphlowrank_benchmarks.systems import METHODS, Fitted, cluster
 
+from .helpers import DIGITS
+
 CLUSTERINGS = [name for name in experiment_names() if read_experiment(name).kind == "clustering"]
-DIGITS = {
-    "kind": "clustering", "data": "digits", "noise": ["none", 0], "method": "pca", "with": {},
-    "swept": {"n_components": [4, 16]}, "preparation": [], "runs": 3, "starts": 1, "seed": 0,
-}  # fmt: skip
 
 
 # --- the files -------------------------------------------------------------------------------------------------------

@@ -18,11 +18,7 @@ from graphlowrank_benchmarks.paper.remaining import Remaining, duration
 from graphlowrank_benchmarks.runner import measure, run_cells
 from graphlowrank_benchmarks.store import CellStore
 
-DIGITS = {
-    "kind": "clustering", "data": "digits", "noise": ["none", 0], "method": "pca", "with": {},
-    "swept": {"n_components": [4, 16]}, "preparation": [], "runs": 3, "starts": 1, "seed": 0,
-}  # fmt: skip
-
+from .helpers import DIGITS
 
 # --- the store -------------------------------------------------------------------------------------------------------
 

@@ -15,27 +15,13 @@ SHOWN = ("seeds", "threads", "timeout", "repeats")
 
 @dataclass(frozen=True)
 class Options:
-    """Options of ``graphlowrank bench``.
+    """Options of ``graphlowrank bench``."""
 
-    Attributes
-    ----------
-    quick
-        Tiny data, to check that everything runs.
-    seeds
-        Runs to average errors over, for systems that take less than half a minute; times are of the first run.
-    threads
-        Threads of every system; None for every core.
-    timeout
-        Seconds that one system may take.
-    repeats
-        Runs of each system; the fastest is reported, since other processes only add time.
-    """
-
-    quick: bool = False
-    seeds: int = 1
-    threads: int | None = None
-    timeout: float = 3600.0
-    repeats: int = 1
+    quick: bool = False  # tiny data, to check that everything runs
+    seeds: int = 1  # runs to average errors over, of systems below half a minute; times are of the first run
+    threads: int | None = None  # of every system; None for every core
+    timeout: float = 3600.0  # seconds that one system may take
+    repeats: int = 1  # runs of each system; the fastest is reported, since other processes only add time
 
     def command(self, job: str) -> str:
         """Command that repeats a job with these options."""

@@ -33,34 +33,16 @@ COLUMNS = ("system", "error", "graphs s", "after graphs s", "start to finish s",
 
 @dataclass(frozen=True)
 class ClusteringJob(Job):
-    """A labelled data set, or a part of it.
-
-    Attributes
-    ----------
-    name, title
-        Name on the command line and in tables.
-    loader
-        Function of :mod:`graphlowrank.datasets`, or "digits".
-    size
-        Number of samples.
-    downsampling
-        Of our compressed system.
-    n_samples
-        Samples to draw with seed 0; None for all, in their order.
-    paper
-        Error of CPCA in the paper at this compression, its best over a grid of parameters.
-    cold
-        Whether to run our system also with an empty cache of compiled code.
-    """
+    """A labelled data set, or a part of it."""
 
     name: str
     title: str
-    loader: str
-    size: int
-    downsampling: Any
-    n_samples: int | None = None
-    paper: str | None = None
-    cold: bool = False
+    loader: str  # function of graphlowrank.datasets, or "digits"
+    size: int  # number of samples
+    downsampling: Any  # of our compressed system
+    n_samples: int | None = None  # samples to draw with seed 0; None for all, in their order
+    paper: str | None = None  # error of CPCA in the paper at this compression, its best over a grid
+    cold: bool = False  # run our system also with an empty cache of compiled code
 
     def systems(self, options: Options) -> tuple[str, ...]:
         """Ours, then the others."""

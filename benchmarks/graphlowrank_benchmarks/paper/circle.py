@@ -1,14 +1,4 @@
-"""Points of a noisy circle in space: distance of the recovered points to the circle.
-
-A file of this kind has::
-
-    points = 1000
-    noise = 0.1                                     # standard deviation of each coordinate; the radius is 1
-    [[systems]]
-    title = "FRPCAG"
-    method = "frpcag"                               # one of the systems that recover
-    with = { gamma_samples = 100 }                  # its parameters; the others have their defaults
-"""
+"""Points of a noisy circle in space: distance of the recovered points to the circle."""
 
 from __future__ import annotations
 

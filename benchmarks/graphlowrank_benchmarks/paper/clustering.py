@@ -1,19 +1,4 @@
-"""Clustering errors: a method on noisy data, best of a grid (chosen with the labels) or with default parameters.
-
-A file of this kind has::
-
-    data = "usps-small"
-    noise = { none = [0], gaussian = [5, 10] }     # percent: the columns of the paper
-    only = { gaussian = [10] }                      # columns to run; all of them if not given
-    standardise = "features"                        # or "samples": what gets zero mean and unit standard deviation
-    grid = "full"                                   # a grid of grids.toml
-    seeds = 1                                       # number of draws of the samples
-    [[rows]]
-    title = "CPCA (2,1)"
-    method = "cpca"                                 # one of systems.METHODS
-    with = { downsampling = [2, 1] }                # parameters that are not swept
-    paper = [0.20, 0.20, 0.21]                      # one number per column; absent for rows of our own
-"""
+"""Clustering errors: a method on noisy data, best of a grid (chosen with the labels) or with default parameters."""
 
 from __future__ import annotations
 

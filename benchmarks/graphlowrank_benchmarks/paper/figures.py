@@ -57,22 +57,12 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """Pictures that belong together, side by side where there is room.
-
-    Attributes
-    ----------
-    caption, pictures
-        What it shows, and at least one picture.
-    keys
-        Legend, which is HTML so that it does not shrink with the pictures.
-    layout
-        "charts", "cubes" for points in space, "strip" for images.
-    """
+    """Pictures that belong together, side by side where there is room."""
 
     caption: str
     pictures: tuple[Picture, ...]
-    keys: tuple[Key, ...] = ()
-    layout: Literal["charts", "cubes", "strip"] = "charts"
+    keys: tuple[Key, ...] = ()  # legend, which is HTML so that it does not shrink with the pictures
+    layout: Literal["charts", "cubes", "strip"] = "charts"  # "cubes" are points in space, "strip" are images
 
 
 @dataclass(frozen=True)

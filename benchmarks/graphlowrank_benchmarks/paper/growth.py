@@ -1,21 +1,4 @@
-"""Growth of the seconds of a method with the number of samples: the exponent, fitted in logarithms.
-
-A file of this kind has::
-
-    sizes = [2000, 4000, 8000]                      # samples
-    n_features = 100
-    n_clusters = 10
-    threads = 1
-    repeats = 3                                     # of runs below repeat_below seconds; the fastest counts
-    repeat_below = 1.0
-    warm_up = 4000                                  # samples of a first run that does not count
-    [[rows]]
-    title = "PCA"
-    method = "pca"                                  # one of systems.METHODS
-    with = { n_components = 5 }                     # parameters other than the defaults
-    up_to = 4000                                    # larger sizes are left out
-    exponent = 1                                    # the paper's
-"""
+"""Growth of the seconds of a method with the number of samples: the exponent, fitted in logarithms."""
 
 from __future__ import annotations
 

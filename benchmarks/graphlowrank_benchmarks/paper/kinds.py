@@ -13,50 +13,25 @@ from .spec import Experiment
 
 @dataclass(frozen=True)
 class Measure:
-    """A value of a cell that has its own table.
+    """A value of a cell that has its own table."""
 
-    Attributes
-    ----------
-    name
-        Key in the values of the outcome and in the paper's numbers of the cell.
-    title
-        Heading.
-    decimals
-        Digits after the point.
-    compare
-        "error": smaller is better, and a difference within ``tolerance`` counts as equal; "same": a difference beyond
-        ``tolerance`` either way is marked; "time": another machine, so only the ratio is shown; "none": not compared.
-    tolerance
-        See ``compare``.
-    counted
-        Whether it is part of the summary.
-    """
-
-    name: str
+    name: str  # key in the values of the outcome and in the paper's numbers of the cell
     title: str
     decimals: int = 2
+    # "error": smaller is better; "same": a difference either way is marked; "time": another machine, so only the ratio
+    # is shown. Differences within the tolerance count as equal.
     compare: Literal["error", "same", "time", "none"] = "none"
     tolerance: float = 0.0
-    counted: bool = False
+    counted: bool = False  # in the summary
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of experiment.
-
-    Attributes
-    ----------
-    expand
-        Returns the cells of an experiment.
-    run
-        Measures the content of a cell.
-    measures
-        Values that are shown, one table each.
-    """
+    """One kind of experiment."""
 
     expand: Callable[[Experiment], Iterable[Cell]]
-    run: Callable[[Mapping[str, Any]], Record]
-    measures: tuple[Measure, ...]
+    run: Callable[[Mapping[str, Any]], Record]  # measures the content of a cell
+    measures: tuple[Measure, ...]  # values that are shown, one table each
 
 
 OURS = clustering.OURS

@@ -50,28 +50,14 @@ class Section:
 
 @dataclass(frozen=True)
 class SquareView:
-    """Texts of a square.
+    """Texts of a square."""
 
-    Attributes
-    ----------
-    main, mark, verdict
-        Our value, and its comparison with the paper's.
-    strength
-        Strength of the tint, between 0 and 1.
-    small
-        Small lines below, each of parts that are not broken.
-    note
-        Why there is no value, or a remark on it.
-    hover
-        Hover text.
-    """
-
-    main: str
+    main: str  # our value
     mark: str
     verdict: str
-    strength: float
-    small: tuple[tuple[str, ...], ...]
-    note: str
+    strength: float  # of the tint, between 0 and 1
+    small: tuple[tuple[str, ...], ...]  # lines below, each of parts that are not broken
+    note: str  # why there is no value, or a remark on it
     hover: str
 
 

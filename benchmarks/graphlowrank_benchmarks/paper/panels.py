@@ -18,31 +18,15 @@ Outcomes = Mapping[str, Outcome]  # by the key of the cell
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """One square of a table.
+    """One square of a table."""
 
-    Attributes
-    ----------
-    ours, default
-        Values of all runs under the paper's protocol, and with default parameters; empty if nothing was measured.
-    paper
-        Number printed in the paper, if any.
-    note
-        Why there is no value, or a remark on it.
-    verdict
-        Comparison of our mean with the paper's number; "" if there is none.
-    without_luck
-        The same for the median over the starts of k-means instead of the best.
-    cells
-        Cells of all runs and protocols.
-    """
-
-    ours: tuple[float, ...]
-    default: tuple[float, ...]
-    paper: float | None
-    note: str
-    verdict: Verdict
-    without_luck: Verdict
-    cells: tuple[Cell, ...]
+    ours: tuple[float, ...]  # values of all runs under the paper's protocol
+    default: tuple[float, ...]  # the same with default parameters
+    paper: float | None  # number printed in the paper
+    note: str  # why there is no value, or a remark on it
+    verdict: Verdict  # comparison of our mean with the paper's number; "" if there is none
+    without_luck: Verdict  # the same for the median over the starts of k-means instead of the best
+    cells: tuple[Cell, ...]  # of all runs and protocols
 
     @property
     def mean(self) -> float | None:

@@ -13,30 +13,14 @@ COMMON = ("title", "place", "kind", "notes", "quick")
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes
-    ----------
-    name
-        Name of the file, without its suffix.
-    title
-        What is measured.
-    place
-        Table or figure of the paper.
-    kind
-        Key of ``KINDS``.
-    notes
-        Differences of data or protocol from the paper.
-    options
-        Everything else; its meaning depends on the kind.
-    """
-
-    name: str
-    title: str
-    place: str
-    kind: str
-    notes: tuple[str, ...]
-    options: Mapping[str, Any]
+    name: str  # of the file, without its suffix
+    title: str  # what is measured
+    place: str  # table or figure of the paper
+    kind: str  # key of KINDS
+    notes: tuple[str, ...]  # differences of data or protocol from the paper
+    options: Mapping[str, Any]  # everything else; its meaning depends on the kind
 
 
 def experiment_names() -> list[str]:

@@ -1,19 +1,4 @@
-"""Seconds and iterations of the graphs and of the models, each measured alone.
-
-A file of this kind has::
-
-    threads = 1
-    precision = "float64"                           # of the data
-    limit_seconds = 600                             # for RPCA and RPCAG
-    skip = ["USPS 3500 x 256"]                      # rows that are not run
-    [[rows]]
-    title = "USPS 3500 x 256"
-    data = "usps-small"
-    downsampling = [10, 1]                          # of CPCA
-    seconds = { feature_graph = 5.8, rpca = 790 }   # the paper's, by part
-    iterations = { rpca = 350 }
-    parts = ["frpcag", "cpca"]                      # parts to run; all of them if absent
-"""
+"""Seconds and iterations of the graphs and of the models, each measured alone."""
 
 from __future__ import annotations
 

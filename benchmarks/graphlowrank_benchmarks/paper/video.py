@@ -1,24 +1,4 @@
-"""Backgrounds of videos of a fixed camera: the low-rank part of the frames, people being outliers.
-
-A file of these kinds has::
-
-    every = 1                                       # step between frames; scored frames are always kept
-    masks = 20                                      # score at most so many of the frames with a mask
-    limit_seconds = 3600                            # time limit of RPCA and RPCAG
-    timed = "after graphs"                          # meaning of "seconds": that, or "decoding"
-    skip = ["RPCAG"]                                # titles of scenes or systems that are not run
-    [[scenes]]
-    title = "1: shopping mall"
-    video = "shopping_mall"                         # one of datasets.load_video
-    every = 2                                       # overrides the one above
-    skip = ["RPCAG"]                                # systems that are not run on it
-    paper = { "RPCA" = 2700 }                       # seconds by title of the system
-    [[systems]]
-    title = "CPCA (5,1)"
-    method = "cpca"                                 # one of GRAPHS_OF
-    with = { downsampling = [5, 1] }                # its parameters; the others have their defaults
-    every = 2                                       # at least this step, where memory is short
-"""
+"""Backgrounds of videos of a fixed camera: the low-rank part of the frames, people being outliers."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@
 """
 
 from . import recovery, steps  # noqa: F401 - they register their systems
-from .clustering import ALGORITHM_3, Clustering, Fitted, cluster, fit, method_graph
+from .clustering import ALGORITHM_3, Fitted, cluster, fit, method_graph
 from .methods import METHODS, ClusterTask, Method, parameter_grid
 from .registry import SYSTEMS, fit_estimator, system
 
@@ -18,7 +18,6 @@ __all__ = [
     "METHODS",
     "SYSTEMS",
     "ClusterTask",
-    "Clustering",
     "Fitted",
     "Method",
     "cluster",

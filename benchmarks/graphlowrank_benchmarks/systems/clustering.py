@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,39 +26,20 @@ ALGORITHM_3: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted method, from which any number of partitions can be drawn.
+    """A fitted method, from which any number of partitions can be drawn."""
 
-    Attributes
-    ----------
-    partition
-        Runs k-means: ``partition(n_init, random_state)`` returns labels.
-    parameters
-        All parameters, defaults included.
-    seconds
-        "graph" (0 if it was given) and "model", which for CPCA includes the feature graph.
-    notes
-        CPCA's "rank" of the compressed low-rank matrix.
-    """
-
-    partition: Partition
-    parameters: dict[str, Any]
-    seconds: dict[str, float]
-    notes: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Clustering:
-    """Labels (n_samples,) of :func:`cluster`, and what :class:`Fitted` has; ``seconds`` also has "k-means"."""
-
-    labels: Array
-    parameters: dict[str, Any]
-    seconds: dict[str, float] = field(default_factory=dict)
-    notes: dict[str, Any] = field(default_factory=dict)
+    partition: Partition  # (n_init, random_state) -> labels
+    parameters: dict[str, Any]  # defaults included
+    seconds: dict[
+        str, float
+    ]  # "graph" (0 if given), "model" (with CPCA's feature graph), and "k-means" if it was run
+    notes: dict[str, Any]  # CPCA's "rank" of the compressed low-rank matrix
+    labels: Array | None = None  # (n_samples,) of :func:`cluster`
 
 
 def cluster(
     name: str, X: Any, n_clusters: int, *, n_init: int = N_INIT, random_state: Any = None, **options: Any
-) -> Clustering:
+) -> Fitted:
     """Cluster the samples of ``X`` by one of METHODS with the best of ``n_init`` starts of k-means; see :func:`fit`."""
     from sklearn.utils import check_random_state
 
@@ -66,7 +47,7 @@ def cluster(
     fitted = fit(name, X, n_clusters, random_state=rng, **options)
     with limit_threads(options.get("n_jobs")), stopwatch() as spent:
         labels = fitted.partition(n_init, rng)
-    return Clustering(labels, fitted.parameters, fitted.seconds | {"k-means": spent[0]}, fitted.notes)
+    return replace(fitted, labels=labels, seconds=fitted.seconds | {"k-means": spent[0]})
 
 
 def fit(
@@ -168,8 +149,8 @@ def _complete(method: Method, given: dict[str, Any], n_clusters: int, shape: tup
 # --- the registry: the methods above, and systems as their users would call them ---
 
 
-def _run_method(name: str) -> Callable[[ClusterTask, Record], Array]:
-    def run(task: ClusterTask, record: Record) -> Array:
+def _run_method(name: str) -> Callable[[ClusterTask, Record], Array | None]:
+    def run(task: ClusterTask, record: Record) -> Array | None:
         found = cluster(
             name, task.X, task.n_clusters, random_state=task.random_state, n_jobs=task.n_jobs, **task.parameters
         )

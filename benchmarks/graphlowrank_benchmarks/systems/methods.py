@@ -26,34 +26,16 @@ PAIR = {"gamma_samples": "auto", "gamma_features": "auto"}
 
 @dataclass(frozen=True, eq=False)
 class ClusterTask:
-    """Samples to cluster and what a system may need for it.
+    """Samples to cluster and what a system may need for it."""
 
-    Attributes
-    ----------
-    X
-        (n_samples, n_features), prepared.
-    n_clusters
-        Number of clusters.
-    parameters
-        Parameters of the system.
-    random_state
-        Seed or random number generator.
-    n_jobs
-        Number of threads; None for every core.
-    graph, feature_graph
-        Graphs of the samples and the features; "knn" lets the system build them.
-    notes
-        Filled by the method with what it found besides its result.
-    """
-
-    X: Array
+    X: Array  # (n_samples, n_features), prepared
     n_clusters: int
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)  # of the system
     random_state: Any = 0
-    n_jobs: int | None = None
-    graph: Any = None
-    feature_graph: Any = "knn"
-    notes: dict[str, Any] = field(default_factory=dict)
+    n_jobs: int | None = None  # threads; None for every core
+    graph: Any = None  # of the samples
+    feature_graph: Any = "knn"  # "knn" lets the system build it
+    notes: dict[str, Any] = field(default_factory=dict)  # filled by the method
 
 
 Points = Callable[[ClusterTask], Array | Partition]
@@ -61,31 +43,15 @@ Points = Callable[[ClusterTask], Array | Partition]
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A row of the paper's tables.
-
-    Attributes
-    ----------
-    name, title
-        Short and long name.
-    points
-        Computes the points that k-means partitions, or a function that partitions.
-    preparation
-        Steps of :func:`.data.prepare`.
-    defaults
-        Parameters; None for ``n_components`` means as many as clusters.
-    swept
-        Values that the paper tries for each parameter except ``n_components``.
-    needs_graph
-        Whether it uses a sample graph.
-    """
+    """A row of the paper's tables."""
 
     name: str
     title: str
-    points: Points
-    preparation: tuple[str, ...] = STANDARD
+    points: Points  # computes the points that k-means partitions, or a function that partitions
+    preparation: tuple[str, ...] = STANDARD  # steps of data.prepare
     defaults: dict[str, Any] = field(default_factory=dict)
-    swept: Grid = field(default_factory=dict)
-    needs_graph: bool = False
+    swept: Grid = field(default_factory=dict)  # values that the paper tries for each parameter except n_components
+    needs_graph: bool = False  # of the samples
 
     def ranges(self, n_samples: int, n_features: int) -> Grid:
         """Values that the paper tries for each parameter; 2, 4, 8 ... components up to the shorter side."""
