@@ -30,9 +30,7 @@ class Cell:
     experiment: str
     row: str
     column: str
-    content: Mapping[
-        str, Any
-    ]  # determines the result, as plain JSON values; "kind" selects the function
+    content: Mapping[str, Any]  # determines the result, as plain JSON values; "kind" selects the function
     paper: Mapping[str, float] = field(default_factory=dict)  # measure to the number printed in the paper
     protocol: Protocol = ""  # "paper" (best of a grid, chosen with the labels) or "default" (no label used)
     seed: int = 0  # number of the run, where there are several

@@ -17,12 +17,11 @@ import numpy as np
 
 from graphlowrank import FastRobustPCAOnGraphs
 from graphlowrank._progress import Progress
-from graphlowrank._threads import limit_threads
 from graphlowrank.datasets import load_orl, make_low_rank_on_graphs, sparse_noise
-from graphlowrank.linalg.svd import leading_svd
 from graphlowrank.metrics import recovery_error
 from graphlowrank.options import Settings
 from graphlowrank.pipeline import compress, recover
+from graphlowrank_benchmarks.internals import leading_svd, limit_threads
 
 RANK = object()  # in options: the rank of the job
 ROWS = {

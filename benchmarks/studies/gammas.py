@@ -26,7 +26,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from graphlowrank._progress import Progress
-from graphlowrank._threads import limit_threads
 from graphlowrank.auto.gammas import LATTICE, choose_gammas, hide_entries
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
 from graphlowrank.decoders import Side
@@ -37,6 +36,7 @@ from graphlowrank.models import solve_frpcag
 from graphlowrank.options import AUTO_GAMMAS, Settings
 from graphlowrank.preprocessing.standardize import Block, sampled_block
 from graphlowrank.two_graphs import graphs_of
+from graphlowrank_benchmarks.internals import limit_threads
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
 OUTLIER_SIZE = 10.0  # standard deviations of the clean matrix

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from graphlowrank._files import write_atomically
 from graphlowrank.datasets import shepp_logan_phantom
 from graphlowrank.metrics import psnr, ssim
 from graphlowrank.tomography import projection_matrix, reconstruct
+from graphlowrank_benchmarks.internals import write_atomically
 
 IMAGES = {
     "phantom-64": "Shepp-Logan phantom, 64 x 64",
@@ -87,7 +87,7 @@ class Case:
         return self.A @ self.truth.ravel()
 
     @property
-    def deviation(self) -> float:
+    def noise_std(self) -> float:
         """Of the noise of a reading."""
         return self.noise / 100 * float(self.clean.max())
 
@@ -95,7 +95,7 @@ class Case:
     def b(self) -> Any:
         """The readings."""
         rng = np.random.default_rng([self.seed, self.n_angles, self.noise])
-        return self.clean + self.deviation * rng.standard_normal(self.clean.shape)
+        return self.clean + self.noise_std * rng.standard_normal(self.clean.shape)
 
     @property
     def sinogram(self) -> Any:
@@ -211,7 +211,7 @@ def inverted_variation(case: Case) -> Answers:
 
 def ours(case: Case, *, nonnegative: bool = True, noise_given: bool = False) -> Answers:
     """graphlowrank.tomography.reconstruct."""
-    noise = case.deviation if noise_given else None
+    noise = case.noise_std if noise_given else None
     work = partial(reconstruct, case.A, case.b, case.truth.shape, nonnegative=nonnegative, noise=noise, n_jobs=1)
     _, found, seconds = timed("", work)
     yield f"gamma {found.gamma_features:.2g}, chain {found.chain:g}, {found.n_iter} iterations", found.image, seconds
@@ -230,9 +230,6 @@ SYSTEMS: dict[str, Callable[[Case], Answers]] = {
     "ours, signed": partial(ours, nonnegative=False),
 }
 OTHERS = [system for system in SYSTEMS if not system.startswith("ours")]
-
-
-# --- one case ---
 
 
 def measure(case: Case, known: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -270,9 +267,6 @@ def kept(case: Case, folder: Path | None) -> dict[str, dict[str, Any]]:
     if path is not None:
         write_atomically(path, json.dumps(found, indent=1))
     return found
-
-
-# --- tables ---
 
 
 def tables(rows: dict[Case, dict[str, dict[str, Any]]]) -> str:
@@ -350,9 +344,6 @@ def count(rows: dict[Case, dict[str, dict[str, Any]]]) -> list[str]:
             " graphs between whole rows and columns cannot say where in a row an edge is."
         )
     return [f"- {line}" for line in lines]
-
-
-# --- a picture ---
 
 
 def draw(path: Path, images: list[str], seed: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..cells import Outcome, Record
-from ..data import load_digits
+from ..data import clouds, load_digits
 from ..internals import Array, limit_threads
 from ..systems import SYSTEMS
 from ..systems.steps import COPY, ITERATION, MARK, StepData
@@ -16,7 +16,6 @@ from ..tables import Table, gigabytes, ratio, seconds
 from .base import Job, Options
 
 QUICK_SAMPLES = 600
-SYNTHETIC_SHAPE = (9298, 256)  # that of USPS, where it is missing
 COLUMNS = ("step", "version", "seconds", "time / ours", "peak GB", "what came of it")
 
 
@@ -95,11 +94,7 @@ def _points(options: Options) -> tuple[Array, str]:
     try:
         return load_usps()[0], "USPS"
     except FileNotFoundError:
-        rng = np.random.default_rng(0)
-        n, p = SYNTHETIC_SHAPE
-        centers = 2 * rng.standard_normal((10, 10))
-        inner = centers[rng.integers(10, size=n)] + rng.standard_normal((n, 10))
-        return (inner @ rng.standard_normal((10, p))).astype(np.float32), "ten normal clouds in place of USPS"
+        return clouds(9298, n_features=256, noise=0.0)[0], "ten normal clouds in place of USPS"
 
 
 def _bandwidth(outcomes: Mapping[str, Outcome]) -> list[str]:

@@ -30,9 +30,7 @@ class Fitted:
 
     partition: Partition  # (n_init, random_state) -> labels
     parameters: dict[str, Any]  # defaults included
-    seconds: dict[
-        str, float
-    ]  # "graph" (0 if given), "model" (with CPCA's feature graph), and "k-means" if it was run
+    seconds: dict[str, float]  # "graph" (0 if given), "model" (with CPCA's feature graph), and "k-means" if it was run
     notes: dict[str, Any]  # CPCA's "rank" of the compressed low-rank matrix
     labels: Array | None = None  # (n_samples,) of :func:`cluster`
 
