@@ -77,7 +77,7 @@ class StepsJob(Job):
             )
         n, p = data.values["shape"]
         notes = [
-            f"{data.values['source']}, {n} x {p} float32; graph of 10 neighbours, {data.values['edges']} edges, "
+            f"{data.values['source']}, {n} x {p} float32; graph of 10 neighbors, {data.values['edges']} edges, "
             f"{data.values['kept']} nodes kept; every row a fresh process, its start, imports and compiling not "
             "counted",
             *_bandwidth(outcomes),

@@ -54,7 +54,7 @@ def expand_readings(experiment: Experiment) -> Iterator[Cell]:
     """Every cell of a table whose columns are what gets zero mean and unit standard deviation."""
     for row in experiment.options["rows"]:
         for reading in READINGS if row["title"] not in experiment.options.get("skip", ()) else ():
-            read = {**row, "standardise": reading}
+            read = {**row, "standardize": reading}
             yield from _cells(experiment, read, ("none", 0), f"each of the {reading}", row.get("paper"))
 
 
@@ -82,7 +82,7 @@ def _cells(
             "method": method.name,
             "with": fixed,
             "swept": ranges if chosen_by_labels else {},
-            "preparation": preparation(method.name, protocol, options.get("standardise", "features")),
+            "preparation": preparation(method.name, protocol, options.get("standardize", "features")),
             "runs": options.get("runs", 10) if chosen_by_labels else 1,
             "starts": options.get("starts", 1) if chosen_by_labels else 10,
             "seed": seed,
@@ -91,11 +91,11 @@ def _cells(
         yield Cell(experiment.name, row["title"], column, content, numbers, protocol, seed)
 
 
-def preparation(method: str, protocol: Protocol, standardise: str) -> list[str]:
+def preparation(method: str, protocol: Protocol, standardize: str) -> list[str]:
     """Steps of preparation: the paper's; none where our estimator scales the data itself."""
     if protocol == "default" and method in OURS:
         return []
-    steps = [READINGS[standardise] if step == "standardise" else step for step in METHODS[method].preparation]
+    steps = [READINGS[standardize] if step == "standardise" else step for step in METHODS[method].preparation]
     return ["clip", *steps] if method in ("nmf", "gnmf") else steps  # noise makes dark pixels negative
 
 

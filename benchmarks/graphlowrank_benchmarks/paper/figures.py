@@ -329,12 +329,12 @@ def _draw_points(points: Array, truth: Array, middle: Array, half: float, *, ink
     axes: Any = figure.add_axes((0, 0, 1, 1), projection="3d", facecolor="none")
     axes.scatter(*points.T, s=6, color=COLORS[0], linewidths=0)
     axes.scatter(*truth.T, s=0.4, color=ink, linewidths=0, depthshade=False)
-    for side, centre in zip("xyz", middle, strict=True):
-        getattr(axes, f"set_{side}lim")(centre - half, centre + half)
+    for side, center in zip("xyz", middle, strict=True):
+        getattr(axes, f"set_{side}lim")(center - half, center + half)
         axis = getattr(axes, f"{side}axis")
         axis.set_pane_color((0.5, 0.5, 0.5, 0.1))
         axis.line.set_color(ink)
-        axis.set_ticks([centre - half, centre, centre + half], labels=[])
+        axis.set_ticks([center - half, center, center + half], labels=[])
     axes.grid(visible=False)
     axes.set_box_aspect((1, 1, 1), zoom=1.05)
     axes.tick_params(colors=ink)

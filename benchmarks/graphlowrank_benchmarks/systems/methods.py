@@ -145,7 +145,7 @@ method("glpca", "graph-Laplacian PCA", defaults=COMPONENTS | {"beta": 0.5}, swep
     _embedding("GraphLaplacianPCA")
 )
 method(
-    "mmf", "manifold-regularised MF", preparation=BOTH, defaults=COMPONENTS | {"gamma": 10.0}, swept={"gamma": POWERS},
+    "mmf", "manifold-regularized MF", preparation=BOTH, defaults=COMPONENTS | {"gamma": 10.0}, swept={"gamma": POWERS},
     needs_graph=True,
 )(_embedding("ManifoldMF"))  # fmt: skip
 
@@ -159,7 +159,7 @@ def nmf(task: ClusterTask) -> Array:
 
 
 method(
-    "gnmf", "graph-regularised NMF", preparation=UNIT, defaults=COMPONENTS | {"gamma": 10.0}, swept={"gamma": POWERS},
+    "gnmf", "graph-regularized NMF", preparation=UNIT, defaults=COMPONENTS | {"gamma": 10.0}, swept={"gamma": POWERS},
     needs_graph=True,
 )(_embedding("GraphNMF"))  # fmt: skip
 
