@@ -97,13 +97,13 @@ def separate(scene: Scene, task: str, system: str, options: dict[str, Any], reco
     """Background in gray levels, in the shape of the frames."""
     if task == "separate":
         return SYSTEMS["separate"][system](scene.frames, record, **options)
-    spent = 0.0
-    if kind := options.pop("pixels", None):
-        with stopwatch() as seconds:
+    kind = options.pop("pixels", None)
+    if kind:
+        with stopwatch() as spent:
             options["feature_graph"] = pixel_graph(scene, kind)
-        spent = seconds[0]
     background = SYSTEMS["recover"][system](scene.X, record, **options)
-    record.seconds["graphs"] = record.seconds.get("graphs", 0.0) + spent
+    if kind:
+        record.seconds["graphs"] += spent[0]
     return (255 * np.asarray(background, dtype=np.float32)).reshape(scene.frames.shape)
 
 
