@@ -52,17 +52,19 @@ def expand_downsampling(experiment: Experiment) -> Iterator[Cell]:
 
 def expand_readings(experiment: Experiment) -> Iterator[Cell]:
     """Every cell of a table whose columns are what gets zero mean and unit standard deviation."""
-    for row in experiment.options["rows"]:
-        for reading in READINGS if row["title"] not in experiment.options.get("skip", ()) else ():
-            read = {**row, "standardize": reading}
-            yield from _cells(experiment, read, ("none", 0), f"each of the {reading}", row.get("paper"))
+    columns = [{"heading": f"each of the {reading}", "standardize": reading} for reading in READINGS]
+    yield from _expand_columns(experiment, columns)
 
 
 def expand_starts(experiment: Experiment) -> Iterator[Cell]:
     """Every cell of a table whose columns are sets of partitions that the labels choose from."""
-    for row in experiment.options["rows"]:
-        for column in experiment.options["columns"] if row["title"] not in experiment.options.get("skip", ()) else ():
-            yield from _cells(experiment, {**row, **column}, ("none", 0), column["heading"], row.get("paper"))
+    yield from _expand_columns(experiment, experiment.options["columns"])
+
+
+def _expand_columns(experiment: Experiment, columns: list[dict[str, Any]]) -> Iterator[Cell]:
+    rows = [row for row in experiment.options["rows"] if row["title"] not in experiment.options.get("skip", ())]
+    for row, column in product(rows, columns):
+        yield from _cells(experiment, {**row, **column}, ("none", 0), column["heading"], row.get("paper"))
 
 
 def _cells(
