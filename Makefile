@@ -48,12 +48,12 @@ bench: $(VENV)/installed-bench  ## ours beside others, seconds, memory and error
 	$(BIN)/python benchmarks/report.py
 
 bench-studies: export GRAPHLOWRANK_DATA ?= $(wildcard ../shared/data)
-bench-studies: $(VENV)/installed-bench bench-million  ## every decoder and every neighbour search, then the million nodes
-	$(BIN)/python benchmarks/decoders.py --seeds 2
-	$(BIN)/python benchmarks/neighbours.py --large --output benchmarks/results/neighbours.json
+bench-studies: $(VENV)/installed-bench bench-million  ## every decoder and every neighbor search, then the million nodes
+	$(BIN)/python benchmarks/studies/decoders.py --seeds 2
+	$(BIN)/python benchmarks/studies/neighbors.py --large --output benchmarks/results/neighbors.json
 
 bench-million: $(VENV)/installed  ## seconds and memory of coherence and reduction on a graph of a million nodes (20 minutes)
-	$(BIN)/python benchmarks/million.py
+	$(BIN)/python benchmarks/studies/million.py
 
 JOBS ?= 2
 

@@ -4,7 +4,7 @@
 
 36 of 180 angles, 64 x 64 pixels, without noise and then with noise of 1 % of the largest reading. SART is denoised
 by total variation; its sweeps and the weight are the best there are, found with the true image. Ours does not see it.
-This denoising is no inversion with total variation, which is better than ours here: see benchmarks/tomography.py.
+This denoising is no inversion with total variation, which is better than ours here: see benchmarks/studies/tomography.py.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def test_highway_in_colour():
 
 WORM = """
 import h5py
-from graphlowrank.bench.memory import peak_memory
+from graphlowrank_benchmarks.memory import peak_memory
 from graphlowrank.datasets import load_worm_neurons
 before = peak_memory()
 load_worm_neurons()

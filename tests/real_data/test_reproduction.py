@@ -2,10 +2,10 @@
 
 import pytest
 
-from graphlowrank.experiments import KINDS, read_experiment
-from graphlowrank.experiments.kinds import ERROR
-from graphlowrank.experiments.panels import verdict_of
-from graphlowrank.experiments.runner import measure
+from graphlowrank_benchmarks.paper.kinds import ERROR, KINDS
+from graphlowrank_benchmarks.paper.panels import verdict_of
+from graphlowrank_benchmarks.paper.spec import read_experiment
+from graphlowrank_benchmarks.runner import measure
 
 pytestmark = pytest.mark.real_data
 

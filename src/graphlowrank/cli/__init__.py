@@ -13,6 +13,7 @@ import typer
 
 from .. import __version__
 from .fit_commands import cluster_command, plan_command, recover_command
+from .harness import require_harness
 from .options import Bits, Loss, PairCommand, Solver
 from .shell import INTERRUPTED, _progress, failing_briefly, reconstruct_remedy, video_remedy
 
@@ -96,8 +97,8 @@ def bench_command(
     Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; the peers come with the extra
     ``bench`` of the package. What is missing becomes a row that says so.
     """
-    from ..bench import Options
-    from .bench import chosen_jobs, print_jobs, run_bench
+    require_harness()
+    from .bench import Options, chosen_jobs, print_jobs, run_bench
 
     if show_list:
         print_jobs()
@@ -136,6 +137,7 @@ def reproduce_command(
 
     Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
     """
+    require_harness()
     from .reproduce import chosen_experiments, print_experiments, run_reproduction
 
     if show_list:

@@ -1,4 +1,4 @@
-"""The command ``graphlowrank bench``: run jobs, print their tables."""
+"""The command ``graphlowrank bench``: run jobs and print their tables."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pathlib import Path
 
 import typer
 
+from graphlowrank_benchmarks.jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
+from graphlowrank_benchmarks.machine import describe_machine, machine_line
+
 from .._files import check_writable
-from ..bench import FULL_JOBS, JOBS, QUICK_JOBS, Options, Results, run_job
-from ..bench.machine import describe_machine, machine_line
 
 Progress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 
 
 def print_jobs() -> None:
-    """List every job and the systems in it."""
+    """List every job and its systems."""
     width = max(map(len, JOBS))
     for name, job in JOBS.items():
         typer.echo(f"{name.ljust(width)}  {job.title}: {', '.join(job.systems(Options()))}")
@@ -31,7 +32,7 @@ def chosen_jobs(names: Sequence[str], *, quick: bool) -> list[str]:
 
 
 def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Progress, *, as_json: bool) -> None:
-    """Run jobs one after the other and print each as it ends; Ctrl-C prints what there is and goes on up."""
+    """Run jobs one after the other and print each as it ends; Ctrl-C prints what is done and is raised again."""
     for name in names:  # before hours of work, not after
         check_writable(folder / options.file_name(name))
     machine = describe_machine(options.threads)
@@ -40,10 +41,10 @@ def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Pr
         typer.echo(machine_line(machine) + "\n")
     try:
         for name in names:
-            results = Results(JOBS[name], options, machine, folder)
+            results = JobResults(JOBS[name], options, machine, folder)
             try:
-                with progress() as say:  # closed before printing: a spinner takes over standard output
-                    run_job(JOBS[name], options, results, say)
+                with progress() as report:  # closed before printing, because a spinner redirects standard output
+                    run_job(results, report)
             finally:
                 documents.append(results.document())
                 if not as_json:
@@ -53,7 +54,7 @@ def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Pr
             typer.echo(json.dumps(documents, indent=2))
 
 
-def _print_tables(results: Results) -> None:
+def _print_tables(results: JobResults) -> None:
     for table in results.tables():
         typer.echo(table.markdown() + "\n")
     typer.echo(f"`{results.options.command(results.job.name)}`\n")

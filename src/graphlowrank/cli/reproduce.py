@@ -1,4 +1,4 @@
-"""The command ``graphlowrank reproduce``: run the paper's tables and figures, write CSV, markdown and a page."""
+"""The command ``graphlowrank reproduce``: run the paper's tables and figures; write CSV, markdown and a page."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from pathlib import Path
 
 import typer
 
+from graphlowrank_benchmarks.cells import NOT_RUN, Cell, Outcome, Status
+from graphlowrank_benchmarks.machine import describe_machine, machine_line
+from graphlowrank_benchmarks.paper.kinds import KINDS
+from graphlowrank_benchmarks.paper.markdown import csv_text, markdown_text, summary_lines
+from graphlowrank_benchmarks.paper.page import render_page, sections_of
+from graphlowrank_benchmarks.paper.panels import panels
+from graphlowrank_benchmarks.paper.remaining import Remaining, duration
+from graphlowrank_benchmarks.paper.spec import Experiment, experiment_names, read_experiment
+from graphlowrank_benchmarks.runner import run_cells
+from graphlowrank_benchmarks.store import CellStore
+
 from .._files import check_writable, write_atomically
-from ..bench.machine import describe_machine, machine_line
-from ..experiments import KINDS, Cell, Experiment, Outcome, experiment_names, read_experiment
-from ..experiments.cells import Status
-from ..experiments.page import render_page, sections_of
-from ..experiments.panels import NOT_RUN, panels
-from ..experiments.remaining import Remaining, duration
-from ..experiments.runner import run_cells
-from ..experiments.store import Store
-from ..experiments.tables import csv_text, markdown_text, summary_lines
 
 FILES = ("results.csv", "results.md", "report.html")
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Experiments, their cells, and what came of them so far."""
+    """Experiments, their cells, and the outcomes so far."""
 
     experiments: Sequence[Experiment]
     cells: Sequence[Cell]
@@ -39,7 +41,7 @@ class Reproduction:
         return [cell for cell in self.cells if not self.outcomes.get(cell.key, NOT_RUN).done]
 
     def ended(self, status: Status) -> list[Cell]:
-        """Cells that ended in a way, such as "failed", or "missing" for want of data."""
+        """Cells with a status, such as "failed", or "missing" for lack of data."""
         return [cell for cell in self.cells if self.outcomes.get(cell.key, NOT_RUN).status == status]
 
 
@@ -64,32 +66,32 @@ def print_experiments() -> None:
 
 
 def run_reproduction(
-    todo: Reproduction, folder: Path, command: str, say: Say, *, jobs: int, only: Sequence[str] = ()
+    todo: Reproduction, folder: Path, command: str, report: Report, *, jobs: int, only: Sequence[str] = ()
 ) -> None:
-    """Run what is not stored yet and write the results, also of a run that is interrupted or asked to end."""
+    """Run the cells that are not stored yet and write the results, even if the run is interrupted or terminated."""
     signal.signal(signal.SIGTERM, _as_interrupt)
     for name in FILES:  # before hours of work, not after
         check_writable(folder / name)
-    store = Store(folder / "cells")
+    store = CellStore(folder / "cells")
     for cell in todo.cells:
         if (stored := store.get(cell)) is not None:
             todo.outcomes[cell.key] = stored
     waiting = [cell for cell in todo.not_done() if not only or any(text in cell.name for text in only)]
     remaining = Remaining(waiting, jobs)
-    say(f"{len(todo.cells)} cells, {len(todo.cells) - len(todo.not_done())} of them stored, {len(waiting)} to run")
+    report(f"{len(todo.cells)} cells, {len(todo.cells) - len(todo.not_done())} of them stored, {len(waiting)} to run")
 
     def done(cell: Cell, outcome: Outcome) -> None:
         todo.outcomes[cell.key] = outcome
         remaining.done(cell, outcome.seconds)
-        said = "" if outcome.done else f" {outcome.status}: {outcome.reason};"
-        say(f"{remaining.count}/{len(waiting)} {cell.name}: {outcome.seconds:.1f} s;{said} {remaining.text()}")
+        problem = "" if outcome.done else f" {outcome.status}: {outcome.reason};"
+        report(f"{remaining.count}/{len(waiting)} {cell.name}: {outcome.seconds:.1f} s;{problem} {remaining.text()}")
 
     begin, machine = time.perf_counter(), machine_line(describe_machine(None))
     try:
         run_cells(waiting, store, jobs=jobs, done=done)
     finally:
         write_results(todo, folder, command, machine)
-    say(f"done in {duration(time.perf_counter() - begin)}")
+    report(f"done in {duration(time.perf_counter() - begin)}")
 
 
 def _as_interrupt(signum: int, frame: object) -> None:
@@ -97,7 +99,7 @@ def _as_interrupt(signum: int, frame: object) -> None:
 
 
 def write_results(todo: Reproduction, folder: Path, command: str, machine: str) -> None:
-    """Write the table, the text and the page of what there is."""
+    """Write CSV, markdown and page of the outcomes so far."""
     found = [
         panel
         for experiment in todo.experiments

@@ -1,0 +1,57 @@
+"""Committed results stay readable, and the commands explain what to install without the harness."""
+
+import csv
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from graphlowrank_benchmarks.jobs import JOBS, Options
+from graphlowrank_benchmarks.paper.kinds import KINDS
+from graphlowrank_benchmarks.paper.spec import experiment_names, read_experiment
+from graphlowrank_benchmarks.store import read_job
+
+from .helpers import run
+
+ROOT = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.mark.parametrize("name", [name for name in JOBS if (ROOT / f"results/{name}.json").exists()])
+def test_stored_jobs_are_read_and_give_the_stored_numbers(name):
+    document, data, outcomes = read_job(ROOT / f"results/{name}.json")
+    assert [cell["start_to_finish"] for cell in document["cells"]] == [one.start_to_finish for one in outcomes.values()]
+    tables = JOBS[name].tabulate(data, outcomes, Options())
+    assert [table.rows for table in tables] == [table["rows"] for table in document["tables"]]
+
+
+def test_the_page_of_results_is_that_of_the_stored_tables():
+    spec = importlib.util.spec_from_file_location("report", ROOT / "report.py")
+    report = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(report)
+    page = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
+    sections = [
+        report.section(read_job(ROOT / f"results/{name}.json")[0])
+        for name in JOBS
+        if (ROOT / f"results/{name}.json").exists()
+    ]
+    assert page.partition(report.MARK)[2] == "\n\n" + "\n\n".join(sections) + "\n"
+
+
+def test_stored_cells_of_the_paper_are_those_of_its_files():
+    with (ROOT / "reproduction/results.csv").open(newline="", encoding="utf-8") as file:
+        stored = {(row["experiment"], row["row"], row["column"], row["protocol"]) for row in csv.DictReader(file)}
+    known = {
+        (cell.experiment, cell.row, cell.column, cell.protocol)
+        for experiment in map(read_experiment, experiment_names())
+        for cell in KINDS[experiment.kind].expand(experiment)
+    }
+    assert stored <= known
+
+
+@pytest.mark.parametrize("command", [["bench"], ["bench", "--list"], ["reproduce", "--list"], ["reproduce", "circle"]])
+def test_without_the_harness_the_commands_say_what_to_install(command, monkeypatch):
+    monkeypatch.setattr("graphlowrank.cli.harness.find_spec", lambda name: None)
+    result = run(*command)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.count("\n") == 1
+    assert "clone the graphlowrank repository and run `pip install -e" in result.stderr
