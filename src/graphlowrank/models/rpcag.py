@@ -14,6 +14,7 @@ from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
 from ..solvers.solution import Solution
+from .checks import check_laplacian
 from .losses import L1, DataFit
 from .rpca import LowRankPlusSparse, check_pursuit, minimize_compressed, solve_rpca
 from .small_solver import CompressedProblem, SmallSolver
@@ -68,8 +69,7 @@ def solve_rpcag(
     (1, 50)
     """
     X, mask, weight, largest = check_pursuit(X, mask, weight)
-    if L_samples.shape != (len(X), len(X)):
-        raise ValueError(f"L_samples must be {(len(X), len(X))} for X {X.shape}, got {L_samples.shape}.")
+    check_laplacian(L_samples, len(X))
     if not 0 <= gamma < np.inf or not tol > 0 or max_iter < 1:
         raise ValueError(f"needs gamma >= 0, tol > 0, max_iter >= 1; got {gamma}, {tol} and {max_iter}.")
     if gamma == 0 or largest == 0:
