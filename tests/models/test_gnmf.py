@@ -123,7 +123,7 @@ def test_momentum_never_raises_the_objective(monkeypatch):
     X, (S, C), gamma = random_data(60, 3), unit(*start(60, 3, 2)), 100.0
     L = chain_graph(60).unit_laplacian()
     problem, values = module._Problem.of(X, L, gamma), []
-    monkeypatch.setattr(module, "SETTLED", -1)
+    monkeypatch.setattr(module, "INNER_RTOL", -1)
     for steps in range(150):
         monkeypatch.setattr(module, "SCORE_STEPS", steps)
         values.append(objective(X, L, module._accelerate_scores(problem, S, X @ C.T, C @ C.T), C, gamma))

@@ -17,7 +17,7 @@ ROUNDING = 1e-6  # of the largest entry of a singular vector; smaller ones count
 def starting_factors(
     X: Any, k: int, init: str | tuple[Array, Array], rng: np.random.RandomState, unit: float
 ) -> tuple[Array, Array]:
-    """Initial scores, and components of norm 1; see :func:`solve_gnmf` for ``init``.
+    """Return initial scores, and components of norm 1; see :func:`solve_gnmf` for ``init``.
 
     Zeros are replaced by the root of the mean of X, so that both factors scale with the root of the data. The mean
     itself, as in the paper, would only fit data of mean 1.
