@@ -22,7 +22,7 @@ def search_cells(
     stop: int,
     points: Array,
     squares: Array,
-    centres: Array,
+    centers: Array,
     cell_starts: Array,
     probes: Array,
     found: Array,
@@ -38,7 +38,7 @@ def search_cells(
         since squared distances come from products, and points far from 0 would lose them to rounding.
     squares
         (n,) squared norms of these coordinates.
-    centres
+    centers
         (n_cells, d) centers of the cells.
     cell_starts
         (n_cells + 1,) first point of each cell.
@@ -64,7 +64,7 @@ def search_cells(
                 end = ends[cell]
                 for k in range(end - begin):
                     query = low + visitors[begin + k]
-                    own[k] = _seen_from(centres[cell], points[query], centres[probes[query, 0]], gathered[k], zero)
+                    own[k] = _seen_from(centers[cell], points[query], centers[probes[query, 0]], gathered[k], zero)
                 for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
                     right = min(left + POINTS, cell_starts[cell + 1])
                     products = np.dot(gathered[: end - begin], points[left:right].T)
@@ -92,11 +92,11 @@ def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=True)
-def _seen_from(centre, point, home, out, zero):  # type: ignore[no-untyped-def]
-    """Write a point relative to ``home`` as relative to ``centre``; return its squared norm."""
+def _seen_from(center, point, home, out, zero):  # type: ignore[no-untyped-def]
+    """Write a point relative to ``home`` as relative to ``center``; return its squared norm."""
     square = zero
     for j in range(out.shape[0]):
-        coordinate = point[j] + (home[j] - centre[j])
+        coordinate = point[j] + (home[j] - center[j])
         out[j] = coordinate
         square += coordinate * coordinate
     return square

@@ -25,24 +25,10 @@ def inexact_alm(
     max_iter: int,
     callback: Callback | None = None,
 ) -> LowRankPlusSparse:
-    """``argmin_{L, S} ||L||_* + weight ||S||_1`` subject to ``L + S = X`` on the observed entries.
+    """``argmin_{L, S} ||L||_* + weight ||S||_1`` subject to ``L + S = X`` where ``mask`` is True or None.
 
-    Parameters
-    ----------
-    X
-        (n, p) data, 0 where not observed.
-    mask
-        (n, p) True where observed; None for everywhere.
-    weight
-        Of the l1 norm, > 0.
-    largest
-        Largest absolute value of X.
-    growth
-        Factor > 1 by which the penalty grows per iteration.
-    tol, max_iter
-        Stop when ``||X - L - S||_F < tol ||X||_F`` and no singular value may be lacking.
-    callback
-        Called with (iteration, residual).
+    X must be 0 elsewhere; ``largest`` is its largest absolute value, and ``growth`` > 1 the factor of the penalty per
+    iteration. Stops when ``||X - L - S||_F < tol ||X||_F`` and no singular value may be lacking.
     """
     residual, n_iter, converged = np.inf, 0, False
     with single_threaded_libraries():
