@@ -122,15 +122,16 @@ class _GraphTerm:
 
     def __init__(self, L: sp.csr_array, gamma: float, tol: float) -> None:
         self.L, self.gamma, self.tol = L, gamma, max(1e-2 * tol, SMALLEST_TOLERANCE)
-        self.step, self.system, self.last = 0.0, L, None
+        self.step, self.system = 0.0, L
+        self.last: Array | None = None
 
     def prox(self, V: Array, step: float) -> Array:
         """``(I + 2 gamma step L)^-1 V``, by conjugate gradients from the last answer."""
         if step != self.step:
             identity = sp.eye_array(len(V), dtype=V.dtype, format="csr")
             self.step, self.system = step, sp.csr_array(identity + 2 * self.gamma * step * self.L).astype(V.dtype)
-        self.last = solve_spd(self.system, V, X0=self.last, tol=self.tol).X
-        return self.last
+        self.last = found = solve_spd(self.system, V, X0=self.last, tol=self.tol).X
+        return found
 
 
 def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution:
