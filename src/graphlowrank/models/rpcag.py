@@ -13,10 +13,10 @@ from ..linalg.shrinkage import Shrinkage, spectral_norm
 from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
-from ..solvers.solution import Solution
+from ..solvers.solution import LowRankPlusSparse, Solution
 from .checks import check_laplacian
 from .losses import L1, DataFit
-from .rpca import LowRankPlusSparse, check_pursuit, minimize_compressed, solve_rpca
+from .rpca import check_pursuit, minimize_compressed, solve_rpca
 from .small_solver import CompressedProblem, SmallSolver
 
 EPS_FLOOR = 64  # residuals below 64 eps are rounding
