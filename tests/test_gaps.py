@@ -25,7 +25,7 @@ from graphlowrank.metrics import clustering_error
 from graphlowrank.models.losses import Huber
 from graphlowrank.models.regression import robust_scores
 from graphlowrank.preprocessing.imputer import fill_gaps, learn_filling
-from graphlowrank.preprocessing.missing import has_missing, observed_mean, observed_median
+from graphlowrank.preprocessing.missing import column_median, has_missing, observed_mean
 from graphlowrank.solvers.irls import irls
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
@@ -52,7 +52,7 @@ def test_statistics_are_those_of_the_observed_entries(seed, share):
     X[0], X[1], X[:, 0] = 1.0, 2.0, 3.0
     w = np.random.default_rng(seed).random(15)
     assert_allclose(observed_mean(X), np.nanmean(X, axis=0))
-    assert_allclose(observed_median(X), np.nanmedian(X, axis=0))
+    assert_allclose(column_median(X), np.nanmedian(X, axis=0))
     expected = [np.average(column[~np.isnan(column)], weights=w[~np.isnan(column)]) for column in X.T]
     assert_allclose(observed_mean(X, w), expected)
     for axis in (0, 1):
@@ -71,7 +71,7 @@ def test_gaps_are_noticed():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_array_equal(observed_mean(np.array([[np.nan, 2.0], [np.nan, 4.0]])), [3, 3])
-        assert_array_equal(observed_median(np.array([[np.nan, 2.0], [np.nan, 4.0]])), [3, 3])
+        assert_array_equal(column_median(np.array([[np.nan, 2.0], [np.nan, 4.0]])), [3, 3])
 
 
 # --- distances ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import graphlowrank.models.rpca as module
 from graphlowrank.linalg import shrinkage
 from graphlowrank.models import solve_rpca
+from graphlowrank.solvers.inexact_alm import InexactALM
 
 SHAPES = [(120, 150), (150, 120), (300, 250)]  # Gram matrix of rows, of columns, sketch
 SLOW = 1.03  # growth at which the answer is the optimum to several digits
@@ -101,7 +102,7 @@ def test_single_precision_stays_single_and_close(shape):
 
 def test_iterates_stay_in_single_precision():
     X = low_rank_and_sparse(40, 50)[0].astype(np.float32)
-    state = module._Multipliers(X, None, 0.1, float(np.abs(X).max()), 1.5)
+    state = InexactALM(X, None, 0.1, float(np.abs(X).max()), 1.5)
     state.advance()
     assert {part.dtype for part in (state.E, state.M, state.low)} == {np.dtype(np.float32)}
 
@@ -254,7 +255,7 @@ def test_a_tolerance_below_rounding_is_read_as_rounding(dtype):
 
 def test_penalty_stops_growing():
     X = gaussian(10, 12)
-    state = module._Multipliers(X, None, 0.3, float(np.abs(X).max()), 1.5)
+    state = InexactALM(X, None, 0.3, float(np.abs(X).max()), 1.5)
     first = state.mu
     for _ in range(80):
         state.advance()
@@ -301,6 +302,6 @@ def test_data_are_left_alone_and_whole_numbers_are_welcome():
     ],
 )
 def test_bad_input_is_refused_before_work(X, given, match, monkeypatch):
-    monkeypatch.setattr(module, "_Multipliers", None)
+    monkeypatch.setattr(module, "inexact_alm", None)
     with pytest.raises(ValueError, match=match):
         solve_rpca(X, **given)

@@ -164,7 +164,7 @@ def test_stopping_short_is_said_and_data_are_left_alone():
     ],
 )
 def test_bad_input_is_refused_before_work(given_, text, monkeypatch):
-    monkeypatch.setattr(module, "_Directions", None)
+    monkeypatch.setattr(module, "admm", None)
     X, L = problem(10, 4)
     with pytest.raises(ValueError, match=text):
         solve_rpcag(X, **{"L_samples": L, **given_})

@@ -13,7 +13,7 @@ from helpers import random_graph
 
 
 def truncate(problem, callback):
-    left, values, right = leading_svd(problem.X, 2)
+    left, values, right = leading_svd(problem.X, 3)  # two factors and an offset
     if callback is not None:
         callback(1, 0.0)
     return Solution((left * values) @ right.T, 1, converged=True, residual=0.0)

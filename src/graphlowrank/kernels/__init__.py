@@ -1,5 +1,5 @@
-"""Compiled twins of hot loops.
+"""Compiled loops (numba).
 
-Each kernel works on a range of rows, releases the GIL and writes to its own rows only; each has a plain
-numpy or scipy counterpart that the tests hold it to. Compiled code is cached on disk.
+Each kernel processes a range of rows, releases the GIL and writes to its own rows only. Each has a plain numpy or scipy
+twin, to which tests compare it. Compiled code is cached on disk.
 """

@@ -1,8 +1,7 @@
-"""Search for near points in Voronoi cells, many queries and one cell at a time.
+"""Nearest-neighbor search in Voronoi cells (inverted lists), many queries and one cell at a time.
 
-Queries that lie close together probe the same cells. So a block of them is taken together and, cell by cell, those that
-probe it are compared with all its points by one matrix product: as many operations as one query at a time, at
-the speed of BLAS.
+Queries that are close together probe the same cells. So those of a block that probe a cell are compared with all its
+points by one matrix product: as many operations as one query at a time, at the speed of BLAS.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import numpy as np
 from .._backend import Array
 from .compiling import compiled, in_precision_of
 
-QUERIES = 2048  # to a block: their lists of candidates stay in the second-level cache
-POINTS = 256  # of a cell to a product
-FAR = 3e38
+QUERIES = 2048  # per block; their lists of candidates stay in the L2 cache
+POINTS = 256  # of a cell per product
+FAR = 3e38  # larger than any squared distance
 
 
 @compiled(fastmath=True)
@@ -23,7 +22,7 @@ def search_cells(
     stop: int,
     points: Array,
     squares: Array,
-    centres: Array,
+    centers: Array,
     cell_starts: Array,
     probes: Array,
     found: Array,
@@ -35,18 +34,18 @@ def search_cells(
     start, stop
         Range of blocks of QUERIES rows.
     points
-        (n, d) float32, the points of a cell next to each other; they are the queries too. Each is given from the centre
-        of its cell: squared distances come from products, and would drown in rounding between points far from 0.
+        (n, d) float32, sorted by cell; they are the queries too. Coordinates are relative to the center of the cell,
+        since squared distances come from products, and points far from 0 would lose them to rounding.
     squares
-        (n,) squared lengths of the points so given.
-    centres
-        (n_cells, d) centres of the cells.
+        (n,) squared norms of these coordinates.
+    centers
+        (n_cells, d) centers of the cells.
     cell_starts
         (n_cells + 1,) first point of each cell.
     probes
         (n, n_probes) cells of each query, nearest first.
     found
-        (n, n_candidates) is filled with points, in no order; -1 where the cells hold too few. A query finds itself.
+        (n, n_candidates) output: points, in no order; -1 where the cells hold too few. A query finds itself.
     """
     n, dimension = points.shape
     n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]
@@ -58,14 +57,14 @@ def search_cells(
     for block in range(start, stop):
         low, high = block * QUERIES, min((block + 1) * QUERIES, n)
         best[:], who[:] = FAR, -1
-        for first_probe, last_probe in ((0, 1), (1, n_probes)):  # the nearest cell first: most others then fall short
+        for first_probe, last_probe in ((0, 1), (1, n_probes)):  # the nearest cell first: it rejects most others
             _list_visitors(probes[low:high, first_probe:last_probe], ends, visitors)
             begin = 0
             for cell in range(n_cells):
                 end = ends[cell]
                 for k in range(end - begin):
                     query = low + visitors[begin + k]
-                    own[k] = _seen_from(centres[cell], points[query], centres[probes[query, 0]], gathered[k], zero)
+                    own[k] = _seen_from(centers[cell], points[query], centers[probes[query, 0]], gathered[k], zero)
                 for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
                     right = min(left + POINTS, cell_starts[cell + 1])
                     products = np.dot(gathered[: end - begin], points[left:right].T)
@@ -78,7 +77,7 @@ def search_cells(
 
 @compiled()
 def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
-    """Sort queries by the cells they probe: those of cell c are ``visitors[ends[c - 1]:ends[c]]``."""
+    """Sort queries by the cells they probe: those of cell c become ``visitors[ends[c - 1]:ends[c]]``."""
     ends[:] = 0
     for query in range(probes.shape[0]):
         for k in range(probes.shape[1]):
@@ -93,11 +92,11 @@ def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=True)
-def _seen_from(centre, point, home, out, zero):  # type: ignore[no-untyped-def]
-    """Write a point, given from ``home``, as seen from ``centre``; return its squared length."""
+def _seen_from(center, point, home, out, zero):  # type: ignore[no-untyped-def]
+    """Write a point relative to ``home`` as relative to ``center``; return its squared norm."""
     square = zero
     for j in range(out.shape[0]):
-        coordinate = point[j] + (home[j] - centre[j])
+        coordinate = point[j] + (home[j] - center[j])
         out[j] = coordinate
         square += coordinate * coordinate
     return square
@@ -105,7 +104,7 @@ def _seen_from(centre, point, home, out, zero):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=True, inline="always")
 def _keep_nearest(first, products, squares, own, best, who):  # type: ignore[no-untyped-def]
-    """Offer points to a query's list, a heap with the farthest on top."""
+    """Add points to a query's candidates, a heap with the farthest on top."""
     size = best.shape[0]
     farthest = best[0]
     for j in range(products.shape[0]):

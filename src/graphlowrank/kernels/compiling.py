@@ -1,4 +1,4 @@
-"""How kernels are compiled."""
+"""Compilation of kernels."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numba import njit
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a kernel on first use, without the GIL, and cache it on disk where there is a place to."""
+    """Compile a kernel on first use, without the GIL, and cache it on disk if possible."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return njit(nogil=True, cache=True, **options)(function)
-        except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        except RuntimeError:  # neither the package's folder nor the user's cache is writable
             return njit(nogil=True, **options)(function)
 
     return decorate
@@ -23,7 +23,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
 
 @compiled()
 def in_precision_of(array, value):  # type: ignore[no-untyped-def]
-    """Return ``value`` as a number of the array's type; a float64 among float32 would turn all to float64."""
+    """Return ``value`` in the dtype of ``array``: a float64 scalar would turn float32 arithmetic into float64."""
     number = np.empty(1, array.dtype)
     number[0] = value
     return number[0]

@@ -1,4 +1,4 @@
-"""Breadth-first search: connected components, and an order of the nodes that keeps neighbours close."""
+"""Breadth-first search: connected components, and an order of the nodes that keeps neighbors close."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from .._backend import Array
 from .compiling import compiled
 
-LONG = 64  # neighbours: fewer are sorted by insertion
+LONG = 64  # neighbors; fewer are sorted by insertion
 
 
 @compiled()
 def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) -> None:
     """Search a symmetric CSR matrix component by component, each from its first node.
 
-    Writes the component of each node to ``labels``, counted from 0, and the nodes to ``order`` as they are reached.
+    Writes the component of each node, counted from 0, to ``labels``, and the nodes in the order reached to ``order``.
     """
     labels[:] = -1
     component, first, last = 0, 0, 0
@@ -27,10 +27,10 @@ def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) ->
             node = order[first]
             first += 1
             for entry in range(indptr[node], indptr[node + 1]):
-                neighbour = indices[entry]
-                if labels[neighbour] < 0:
-                    labels[neighbour] = component
-                    order[last] = neighbour
+                neighbor = indices[entry]
+                if labels[neighbor] < 0:
+                    labels[neighbor] = component
+                    order[last] = neighbor
                     last += 1
         component += 1
 

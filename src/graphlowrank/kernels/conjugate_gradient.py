@@ -1,6 +1,6 @@
-"""The three passes of a conjugate-gradient iteration on many right-hand sides.
+"""The three passes of a conjugate-gradient iteration with many right-hand sides.
 
-Sums over rows are kept block by block, so that they do not depend on the number of threads.
+Sums over rows are kept per block, so that they do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from .._backend import Array
 from .compiling import compiled
 from .products import add_weighted_rows
 
-BLOCK = 512  # rows to a partial sum
+BLOCK = 512  # rows per partial sum
 
 
 @compiled(fastmath=True)
@@ -27,8 +27,8 @@ def product_and_energy(
 ) -> None:
     """``AP = (diag(diagonal) - W) P`` for rows of blocks start <= b < stop, W being the CSR matrix.
 
-    Rows of ``inverse`` 0 are left out: there P must be 0, and AP becomes 0. ``energy[b]`` holds the column sums of
-    ``P * AP`` over a block.
+    Rows where ``inverse`` is 0 are not part of the system: P must be 0 there, and AP becomes 0. ``energy[b]`` holds the
+    column sums of ``P * AP`` over block b.
     """
     for block in range(start, stop):
         sums = energy[block]
@@ -48,9 +48,9 @@ def product_and_energy(
 def advance(
     start: int, stop: int, alpha: Array, P: Array, AP: Array, inverse: Array, X: Array, R: Array, sums: Array
 ) -> None:
-    """``X += alpha P`` and ``R -= alpha AP``, with what the new residual is judged by.
+    """``X += alpha P`` and ``R -= alpha AP``, and the sums of the new residual.
 
-    Of each block and column, ``sums[b, 0]`` is the sum of ``R^2 inverse`` and ``sums[b, 1]`` the largest
+    For each block and column, ``sums[b, 0]`` is the sum of ``R^2 inverse`` and ``sums[b, 1]`` the largest
     ``|R| inverse``.
     """
     for block in range(start, stop):

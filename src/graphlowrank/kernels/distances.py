@@ -1,4 +1,4 @@
-"""Distances between rows and their candidate neighbours."""
+"""Distances between rows and their candidate neighbors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _squared_distance(row, other, zero):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled()  # comparisons to the letter: equal rows are at equal distances
+@compiled()  # exact comparisons, without fastmath: equal rows are at equal distances
 def nearest_candidates(
     start: int,
     stop: int,
@@ -29,23 +29,23 @@ def nearest_candidates(
     squared: Array,
     indices: Array,
 ) -> None:
-    """Measure the candidates of each query and keep the nearest, ties by index.
+    """Keep the nearest candidates of each query, ties by index.
 
     Parameters
     ----------
     start, stop
         Range of ``order``.
     order
-        (n,) order in which to go through the queries: neighbours next to each other share what is in the cache.
+        (n,) order of the queries: neighbors that follow each other share the cache.
     queries, X
         (n, p) and (m, p) rows to compare.
     candidates
         (n, n_candidates) rows of X; negative for none.
     themselves
-        Whether the queries are the rows of X, none of them its own neighbour.
+        Whether the queries are the rows of X; a row is not its own neighbor.
     squared, indices
-        (n, n_neighbors) are filled with squared distances, nearest first, and rows of X; inf and -1 where there are
-        too few candidates.
+        (n, n_neighbors) outputs: squared distances, nearest first, and rows of X; inf and -1 where there are too few
+        candidates.
     """
     zero = in_precision_of(X, 0.0)
     for position in range(start, stop):
@@ -61,7 +61,7 @@ def nearest_candidates(
 
 @compiled(inline="always")
 def _keep_if_near(distance, candidate, nearest, who):  # type: ignore[no-untyped-def]
-    """Put a candidate into its place among the nearest so far, ties by index."""
+    """Insert a candidate among the nearest so far, ties by index."""
     size = len(who)
     place = size
     while place > 0 and (
@@ -93,7 +93,7 @@ def nearest_sparse_candidates(
     squared: Array,
     indices: Array,
 ) -> None:
-    """Do the same for rows of CSR matrices of a ``width``, each with a number added to all of its entries."""
+    """Do the same for rows of CSR matrices with ``width`` columns, each row plus a number of its own."""
     for position in range(start, stop):
         query = order[position]
         nearest, who = squared[query], indices[query]
@@ -114,7 +114,7 @@ def nearest_sparse_candidates(
 
 @compiled()
 def _squared_sparse_distance(indices, values, other_indices, other_values, apart, width):  # type: ignore[no-untyped-def]
-    """Walk along two sorted rows at once; entries that neither has are ``apart`` from each other."""
+    """Merge two sorted rows; entries that neither stores differ by ``apart``."""
     a, b, met, total = 0, 0, 0, 0.0
     n, m = len(indices), len(other_indices)
     while a < n or b < m:

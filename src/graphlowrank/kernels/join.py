@@ -1,4 +1,4 @@
-"""Sum conductances between the nodes that walks have hit into a symmetric CSR matrix."""
+"""Sum the conductances of walks between kept nodes into a symmetric CSR matrix."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def scatter_walks(
     columns: Array,
     entries: Array,
 ) -> int:
-    """Write each edge's conductance to the rows of both ends that its walks have hit; return the walks lost.
+    """Write the conductance of each edge to the rows of the two nodes that its walks hit; return the number lost.
 
     Parameters
     ----------
     hits, paths
         (2 m,) node hit from either end of an edge, negative for none, and resistance of the path there.
     weights, unit
-        (m,) of the edges, and the unit of weight that resistances are given in.
+        (m,) edge weights, and the unit of weight that resistances refer to.
     position
         (n_nodes,) row of a kept node.
     starts
-        (n + 1,) first entry of each row on return.
+        (n + 1,) output: first entry of each row.
     columns, entries
-        (2 m,) other end and conductance, row after row, in the order of the edges. A walk back to where it came from
-        is a self-loop, and no edge; so only the first starts[n] are written.
+        (2 m,) outputs: other node and conductance, row by row, in the order of the edges. Self-loops are dropped, so
+        only the first starts[n] are written.
     """
     starts[:] = 0
     lost = 0
@@ -61,9 +61,9 @@ def scatter_walks(
 
 @compiled()
 def merge_rows(start: int, stop: int, starts: Array, columns: Array, entries: Array, lengths: Array) -> None:
-    """Add up entries of the same column in rows start <= i < stop and sort them by column, in place.
+    """Sum duplicate entries of rows start <= i < stop and sort them by column, in place.
 
-    ``lengths[i]`` becomes the number of entries left; they stand at the beginning of the row's place.
+    ``lengths[i]`` becomes the number of entries left, at the beginning of the row.
     """
     n = starts.shape[0] - 1
     sums, last_seen = np.empty(n), np.full(n, -1, np.int32)
@@ -95,7 +95,7 @@ def copy_rows(
     indices: Array,
     data: Array,
 ) -> None:
-    """Copy the beginnings of rows start <= i < stop to their places in a CSR matrix, times ``scale``."""
+    """Copy these entries of rows start <= i < stop, times ``scale``, to a CSR matrix."""
     for row in range(start, stop):
         shift = starts[row] - indptr[row]
         for place in range(indptr[row], indptr[row + 1]):

@@ -1,4 +1,4 @@
-"""Moves of single nodes between clusters that lower the mean conductance."""
+"""Moves of single nodes between clusters that reduce the mean conductance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .compiling import compiled
 
 @compiled()
 def cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, inside: Array, volume: Array) -> None:
-    """Add up the weight inside each cluster and that of all edges at its nodes."""
+    """Sum the edge weights inside each cluster, and the degrees of its nodes."""
     for node in range(labels.shape[0]):
         own = labels[node]
         for entry in range(indptr[node], indptr[node + 1]):
@@ -19,12 +19,12 @@ def cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, insi
 
 @compiled()
 def best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, least: float) -> int:
-    """Cluster that a node should be in; its own unless another gains more than ``least``.
+    """Best cluster of a node; its own unless another gains more than ``least``.
 
-    What is gained is the sum over clusters of ``inside / volume``, each 1 - conductance.
+    The gain is in the sum over clusters of ``inside / volume``, that is 1 - conductance.
     """
     rest = volume[own] - degree
-    if rest <= 1e-9 * volume[own] or links[own] >= degree:  # it would leave an empty cluster, or has no other neighbour
+    if rest <= 1e-9 * volume[own] or links[own] >= degree:  # the last node of its cluster, or no neighbor elsewhere
         return own
     lost = inside[own] / volume[own] - (inside[own] - 2 * links[own]) / rest
     best, most = own, least
@@ -40,7 +40,7 @@ def best_move(own: int, links: Array, degree: float, inside: Array, volume: Arra
 
 @compiled()
 def gather_links(node: int, indptr: Array, indices: Array, data: Array, labels: Array, links: Array) -> float:
-    """Add up the weight between a node and each cluster; returns its degree."""
+    """Sum the edge weights between a node and each cluster; return its degree."""
     links[:] = 0
     degree = 0.0
     for entry in range(indptr[node], indptr[node + 1]):
@@ -61,7 +61,7 @@ def move_nodes(
     unsettled: Array,
     least: float,
 ) -> int:
-    """One pass: find the nodes that would gain by moving, then move them one after another; returns the moves made."""
+    """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
     count = 0
     for node in range(labels.shape[0]):
         degree = gather_links(node, indptr, indices, data, labels, links)

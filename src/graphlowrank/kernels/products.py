@@ -1,4 +1,4 @@
-"""Sparse times dense, row by row."""
+"""Products of a sparse and a dense matrix, row by row."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .compiling import compiled, in_precision_of
 def add_weighted_rows(first, last, indices, data, X, total):  # type: ignore[no-untyped-def]
     """``total += sum_e data[e] X[indices[e]]`` for entries first <= e < last of a CSR matrix.
 
-    Eight rows at a time, so that the running total is loaded and stored once for eight products; and row views, not
-    X[row, column]: only then does the compiler see that the inner loop can be vectorised.
+    Eight rows at a time, so that the running total is loaded and stored once per eight products. Row views instead of
+    X[row, column], since only then does the compiler vectorize the inner loop.
     """
     n_columns = total.shape[0]
     entry = first
@@ -42,27 +42,27 @@ def csr_times_dense(start: int, stop: int, indptr: Array, indices: Array, data: 
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, X, out[i])
 
 
-TILE = 64  # rows of X side by side, one entry of A serving them all
+TILE = 64  # rows of X that share the entries of A
 
 
 @compiled(fastmath=True)
 def dense_times_csr(start: int, stop: int, indptr: Array, indices: Array, data: Array, X: Array, out: Array) -> None:
     """``out[i] = X[i] A`` for rows start <= i < stop of X and a symmetric CSR matrix A.
 
-    Rows of X are turned into columns, a tile at a time: a sparse product from the right would read single numbers.
+    Tiles of X are transposed, since a sparse product from the right would read single numbers.
     """
     n_columns = X.shape[1]
-    turned = np.empty((n_columns, TILE), X.dtype)
+    transposed = np.empty((n_columns, TILE), X.dtype)
     product = np.empty((n_columns, TILE), X.dtype)
     for low in range(start, stop, TILE):
         size = min(TILE, stop - low)
         for i in range(size):
             row = X[low + i]
             for j in range(n_columns):
-                turned[j, i] = row[j]
+                transposed[j, i] = row[j]
         for j in range(n_columns):
             product[j] = 0
-            add_weighted_rows(indptr[j], indptr[j + 1], indices, data, turned, product[j])
+            add_weighted_rows(indptr[j], indptr[j + 1], indices, data, transposed, product[j])
         for i in range(size):
             row = out[low + i]
             for j in range(n_columns):
@@ -82,10 +82,10 @@ def csr_recurrence(
     coefficient: float,
     dots: Array,
 ) -> None:
-    """``previous[i] <- (A current)[i] - previous[i]`` for rows start <= i < stop, and its products in ``dots``.
+    """``previous[i] <- (A current)[i] - previous[i]`` for rows start <= i < stop.
 
     ``dots[i]`` is (new . new, new . current) of the row, in double precision. ``coefficient`` times the new row is
-    added to that of ``total``, unless that is empty.
+    added to that of ``total``, unless ``total`` is empty.
     """
     factor = in_precision_of(current, coefficient)
     for i in range(start, stop):

@@ -1,7 +1,7 @@
 """Random walks that stop at kept nodes: the inner loop of the sparse Kron reduction.
 
-Steps are drawn from alias tables (Walker 1977, Vose 1991): one random number and one entry of one table, whatever
-the degree. A thread moves several walkers in turn, so that it need not wait for the memory of each.
+Steps are drawn from alias tables (Walker 1977, Vose 1991): one random number and one table entry for any degree. A
+thread moves several walkers in turn, which hides the latency of memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOW_32 = np.uint64(0xFFFFFFFF)
 TWO_32, LARGEST_32 = 4294967296.0, 4294967295.0
 
 TRUNCATED = -1
-LANES = 16  # walkers moved in turn; 8 hide the latency of the third-level cache, 16 that of memory
+LANES = 16  # walkers moved in turn; 8 hide the latency of the L3 cache, 16 that of memory
 
 STEP = np.dtype(
     [
@@ -31,17 +31,17 @@ STEP = np.dtype(
         ("other_resistance", np.float32),
     ]
 )
-"""One slot of a node's alias table: two neighbours, with the resistance of the edge to each. 20 bytes."""
+"""Slot of an alias table: two neighbors and the resistances of the edges to them, 20 bytes."""
 
 
 @compiled()
 def alias_tables(
     start: int, stop: int, indptr: Array, indices: Array, weights: Array, unit: float, slots: Array
 ) -> None:
-    """Fill the slots of nodes start <= i < stop, one for each edge, so that steps follow the weights (Vose).
+    """Fill the slots of nodes start <= i < stop, one per edge: steps are proportional to edge weights (Vose).
 
-    Odds are multiples of 2^-32 / degree, so an edge of less than that share of its node is never walked. Resistances
-    are those of weights divided by ``unit``, which keeps them in the range of single precision.
+    Probabilities are multiples of 2^-32 / degree; edges below that share of their node are never walked. Resistances
+    are ``unit / weight``, which keeps them in the range of single precision.
     """
     largest = 0
     for node in range(start, stop):
@@ -80,7 +80,7 @@ def alias_tables(
 
 @compiled()
 def count_upper(start: int, stop: int, indptr: Array, indices: Array, counts: Array) -> None:
-    """``counts[i + 1]``: entries of row i of a CSR matrix that lie right of the diagonal, start <= i < stop."""
+    """``counts[i + 1]``: number of entries of row i of a CSR matrix right of the diagonal, start <= i < stop."""
     for i in range(start, stop):
         count = 0
         for entry in range(indptr[i], indptr[i + 1]):
@@ -92,7 +92,7 @@ def count_upper(start: int, stop: int, indptr: Array, indices: Array, counts: Ar
 def copy_upper(
     start: int, stop: int, indptr: Array, indices: Array, data: Array, starts: Array, edges: Array, values: Array
 ) -> None:
-    """Write these entries of rows start <= i < stop, as pairs of row and column, from ``starts[i]`` on."""
+    """Write these entries of rows start <= i < stop, as pairs of row and column, to ``starts[i]`` and after."""
     for i in range(start, stop):
         place = starts[i]
         for entry in range(indptr[i], indptr[i + 1]):
@@ -103,7 +103,7 @@ def copy_upper(
 
 @compiled(inline="always")
 def _mix(z):  # type: ignore[no-untyped-def]
-    """Scramble 64 bits (the finaliser of splitmix64)."""
+    """Scramble 64 bits (the finalizer of splitmix64)."""
     z = (z ^ (z >> S30)) * MIX_1
     z = (z ^ (z >> S27)) * MIX_2
     return z ^ (z >> S31)
@@ -111,7 +111,7 @@ def _mix(z):  # type: ignore[no-untyped-def]
 
 @compiled(inline="always")
 def _first_state(seed, repeat, walker):  # type: ignore[no-untyped-def]
-    """State of a walker's random numbers: a function of (seed, repeat, walker) alone."""
+    """State of a walker's random number generator: a function of (seed, repeat, walker) alone."""
     return _mix(_mix(uint64(seed) + GOLDEN * (uint64(repeat) + uint64(1))) + GOLDEN * uint64(walker))
 
 
@@ -135,16 +135,15 @@ def walk_to_kept(
     start, stop
         Range of walkers.
     nodes
-        (n_walkers,) where they start.
+        (n_walkers,) start nodes.
     tables
-        (n_nodes, 2) first slot of each node and number of its slots; 0 slots for a kept node.
+        (n_nodes, 2) first slot and number of slots of each node; 0 slots for a kept node.
     slots
         Alias tables, see :func:`alias_tables`.
     max_steps, seed, repeat
-        Steps allowed, and what the random numbers depend on besides the walker.
+        Steps allowed, and the seed of the random numbers.
     hits, resistances
-        (n_walkers,) are filled with the node hit, or TRUNCATED, and the resistance of the path; ``hits`` may be
-        ``nodes``.
+        (n_walkers,) outputs: the node hit, or TRUNCATED, and the resistance of the path; ``hits`` may be ``nodes``.
     """
     walker, node = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     n_steps, path = np.empty(LANES, np.int64), np.empty(LANES, np.float64)
@@ -156,7 +155,7 @@ def walk_to_kept(
             state[n_lanes] = _first_state(seed, repeat, following)
             n_lanes += 1
             following += 1
-        # Two short loops, not one long: the processor then has the memory of more lanes under way at a time.
+        # Two short loops instead of a long one: the processor then loads the memory of more lanes at a time.
         lane = 0
         while lane < n_lanes:
             first, degree = tables[node[lane], 0], tables[node[lane], 1]

@@ -1,4 +1,4 @@
-"""Polynomials of a sparse symmetric matrix, applied to blocks of vectors without eigenvectors.
+"""Chebyshev polynomials of a sparse symmetric matrix, applied to blocks of vectors.
 
 ``T_j`` are the Chebyshev polynomials of ``2 L / upper - I``, whose eigenvalues lie between -1 and 1.
 """
@@ -15,13 +15,13 @@ from .._threads import map_ranges
 from .products import COMPILED_ABOVE
 
 
-def step_coefficients(cut: float, order: int, upper: float) -> Array:
-    """Chebyshev coefficients (order + 1) of the filter that is 1 below ``cut`` and 0 above it, up to ``upper``.
+def step_coefficients(cutoff: float, order: int, upper: float) -> Array:
+    """Chebyshev coefficients (order + 1) of the low-pass filter that is 1 below ``cutoff`` and 0 up to ``upper``.
 
-    Jackson's damping takes the overshoot away: the polynomial stays between 0 and 1, and grows with ``cut``. In the
-    angle ``arccos(1 - 2 eigenvalue / upper)`` its edge is about ``pi / order`` wide.
+    With Jackson damping, which removes the overshoot: the polynomial stays between 0 and 1 and increases with
+    ``cutoff``. In the angle ``arccos(1 - 2 eigenvalue / upper)`` its edge is about ``pi / order`` wide.
     """
-    angle = np.arccos(np.clip(2 * cut / upper - 1, -1, 1))
+    angle = np.arccos(np.clip(2 * cutoff / upper - 1, -1, 1))
     orders = np.arange(1, order + 1)
     step = np.concatenate([[1 - angle / np.pi], -2 / np.pi * np.sin(orders * angle) / orders])
     return step * _jackson(order)
@@ -51,7 +51,7 @@ def chebyshev_moments(L: sp.csr_array, X: Array, upper: float) -> Iterator[Array
     """Yield ``tr(X^T T_j X)`` for j up to 1, 3, 5, ...: two more for each product with L.
 
     ``T_2j = 2 T_j^2 - 1`` and ``T_2j+1 = 2 T_j+1 T_j - T_1`` give twice as many moments as products. They are summed in
-    double precision: a count of ten eigenvalues among a million is what is left when they cancel.
+    double precision, since they cancel where a few of a million eigenvalues are counted.
     """
     square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
     recurrence = Recurrence(L, X, upper)
@@ -70,7 +70,7 @@ class Recurrence:
     Attributes
     ----------
     current
-        ``T_j X``; the next step but one overwrites it.
+        ``T_j X``; overwritten by the second next step.
     """
 
     def __init__(self, L: sp.csr_array, X: Array, upper: float) -> None:
@@ -80,7 +80,7 @@ class Recurrence:
         self.current, self._previous = X.copy(), np.zeros_like(X)
 
     def advance(self, total: Array | None = None, coefficient: float = 0.0) -> tuple[float, float]:
-        """Go on to the next j; add ``coefficient T_j X`` to ``total``; return its products with itself and T_j-1 X."""
+        """Advance j; add ``coefficient T_j X`` to ``total``; return the products of T_j X with itself and T_j-1 X."""
         A, current, new = self._step, self.current, self._previous
         if A.nnz * current.shape[1] > COMPILED_ABOVE:
             dots = _advance_compiled(A, current, new, total, coefficient)

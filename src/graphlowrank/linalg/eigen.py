@@ -1,18 +1,24 @@
-"""Extreme eigenvalues of sparse symmetric matrices."""
+"""Extreme eigenvalues of symmetric matrices."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-SMALL = 64  # below this a dense solver is faster than a Lanczos run
-LANCZOS_TOLERANCE = 1e-4  # of the residual; from 1e-3 on, 1 % of safety was once too little in thousands of graphs
-SAFETY = 1.01  # a Lanczos value approaches from below, and may have settled on a close second
+from .._backend import Array
+
+SMALL = 64  # rows; below, a dense solver is faster than a Lanczos run
+LANCZOS_TOL = 1e-4  # relative residual; at 1e-3, a SAFETY of 1 % was too little for one graph in thousands
+SAFETY = 1.01  # Lanczos values converge from below, and may have settled on a close second eigenvalue
 
 
 def largest_eigenvalue(L: sp.csr_array) -> float:
-    """Largest eigenvalue of a positive semi-definite ``L``, from above: a safe bound for step sizes.
+    """Upper bound, about 1 % too large, of the largest eigenvalue of a positive semi-definite ``L``; for step sizes.
 
     The Lanczos value is raised by 1 % and capped by the row-sum bound.
 
@@ -25,19 +31,32 @@ def largest_eigenvalue(L: sp.csr_array) -> float:
     if L.nnz == 0:
         return 0.0
     row_sum_bound = float(np.max(abs(L).sum(axis=1)))
-    if L.shape[0] < SMALL:
+    n = L.shape[0]
+    if n < SMALL:
         return min(float(np.linalg.eigvalsh(L.toarray().astype(np.float64))[-1]), row_sum_bound)
-    start = np.random.RandomState(0).standard_normal(L.shape[0]).astype(L.dtype)  # the same in every run
+    options: dict[str, Any] = {"tol": LANCZOS_TOL, "ncv": min(20, n - 1), "return_eigenvectors": False}
     try:
-        values = eigsh(
-            L,
-            k=1,
-            which="LA",
-            v0=start,
-            tol=LANCZOS_TOLERANCE,
-            ncv=min(20, L.shape[0] - 1),
-            return_eigenvectors=False,
-        )
+        values = eigsh(L, k=1, which="LA", v0=_start(n).astype(L.dtype), **options)
     except ArpackError:
         return row_sum_bound
     return min(float(values[0]) * SAFETY, row_sum_bound)
+
+
+def dense_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
+    """Largest k eigenvalues, in descending order, and eigenvectors (n, k) of a matrix, symmetric up to rounding."""
+    n = len(A)
+    values, vectors = eigh((A + A.T) / 2, subset_by_index=(n - k, n - 1))
+    return values[::-1], vectors[:, ::-1]
+
+
+def lanczos_eigenpairs(product: Callable[[Array], Array], n: int, k: int, **options: Any) -> tuple[Array, Array]:
+    """Return the same of a matrix (n, n) given by its product with a vector; ``options`` as for scipy's ``eigsh``."""
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    values, vectors = eigsh(operator, k, which="LA", v0=_start(n), **options)
+    order = np.argsort(-values)
+    return values[order], vectors[:, order]
+
+
+def _start(n: int) -> Array:
+    """Return the same initial vector in every run."""
+    return np.random.RandomState(0).standard_normal(n)

@@ -1,8 +1,9 @@
-"""The Laplacian of a graph some of whose nodes are held at zero."""
+"""Laplacian of a graph with some nodes grounded (Dirichlet boundary)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,16 +14,18 @@ from .products import spmm
 
 @dataclass(frozen=True, eq=False)
 class GroundedLaplacian:
-    """``L_dd`` on the free nodes d of a graph, written on all nodes: rows and columns of the others are 0.
+    """Block ``L_dd`` of the free nodes d, on vectors over all nodes; rows and columns of the others are 0.
 
-    No entry of the graph is copied. Systems are solved for signals that are 0 on the grounded nodes.
+    No edge is copied. Vectors must be 0 on the grounded nodes.
 
     Parameters
     ----------
     weights
-        (n, n) symmetric weights with an empty diagonal.
+        (n, n) symmetric edge weights with an empty diagonal.
     free
         (n,) True for free nodes.
+    degrees
+        (n,) degrees in the whole graph.
     """
 
     weights: sp.csr_array
@@ -37,17 +40,17 @@ class GroundedLaplacian:
         return cls(weights, free, np.asarray(weights.sum(axis=1)).ravel())
 
     @property
-    def dtype(self) -> np.dtype:
-        """Of the weights."""
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the edge weights."""
         return self.weights.dtype
 
     def __matmul__(self, X: Array) -> Array:
-        """Product with a signal that is 0 on the grounded nodes."""
+        """Product with a vector that is 0 on the grounded nodes."""
         product = self.degrees[:, None] * X - spmm(self.weights, X)
         product[~self.free] = 0
         return product
 
     def matrix(self) -> sp.csr_array:
-        """``L_dd`` itself."""
+        """Return ``L_dd`` as a sparse matrix."""
         d = np.flatnonzero(self.free)
         return (sp.diags_array(self.degrees[d], format="csr") - self.weights[d][:, d]).tocsr()

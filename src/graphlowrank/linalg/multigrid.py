@@ -13,14 +13,14 @@ from scipy.linalg import pinvh
 from .._backend import Array
 from .products import spmm
 
-STRONG = 0.25  # ties of a node at least this share of its strongest one hold an aggregate together
-DAMPING = 1.6  # 2 / (1 + 1/4): shrinks errors most evenly where the scaled matrix lies between 1/4 and 1
+STRONG = 0.25  # edges of at least this share of a node's largest edge weight hold an aggregate together
+DAMPING = 1.6  # 2 / (1 + 1/4): optimal for eigenvalues of the scaled matrix between 1/4 and 1
 COARSEST = 200  # unknowns solved densely
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """One grid: its matrix, the ways to and from the next coarser one, the step of its smoother (n, 1)."""
+    """One level: its matrix, prolongation from and restriction to the next coarser one, step of the smoother (n, 1)."""
 
     A: sp.csr_array
     prolong: sp.csr_array
@@ -29,17 +29,17 @@ class _Level:
 
 
 def pyamg_installed() -> bool:
-    """Whether `multigrid` can work; pyamg itself is not imported."""
+    """Whether pyamg is installed; it is not imported."""
     return find_spec("pyamg") is not None
 
 
 def multigrid(A: sp.csr_array) -> Callable[[Array], Array]:
-    """Preconditioner near the inverse of a sparse symmetric positive definite ``A``, such as a block of a Laplacian.
+    """Preconditioner for a sparse symmetric positive definite ``A``, such as a block of a Laplacian.
 
-    One V-cycle of smoothed aggregation [1]_: strongly tied nodes are merged level by level, and errors too smooth for
-    Jacobi on one level are rough, hence easy, on a coarser one. pyamg builds the levels; its own cycles take one
-    right-hand side at a time, so the cycle is ours. Smoothing divides by the absolute row sums [2]_: no
-    eigenvalue has to be estimated, and the cycle is positive definite for certain.
+    One V-cycle of smoothed aggregation [1]_: strongly connected nodes are merged level by level, and errors too smooth
+    for Jacobi on one level are rough on a coarser one. pyamg builds the levels; its own cycles take one right-hand side
+    at a time, so the cycle is ours. The smoother divides by the absolute row sums [2]_: no eigenvalue has to be
+    estimated, and the cycle is always positive definite.
 
     Parameters
     ----------
@@ -75,33 +75,33 @@ def _hierarchy(A: sp.csr_array) -> tuple[list[_Level], Array]:
     except ImportError as error:
         raise ImportError("The multigrid preconditioner needs pyamg: pip install graphlowrank[amg]") from error
     built = smoothed_aggregation_solver(
-        # A copy, since pyamg may sort in place; made from its parts, scipy picks the 32-bit indices that pyamg wants.
+        # A copy, since pyamg may sort in place; built from its arrays, it has the 32-bit indices that pyamg needs.
         sp.csr_matrix((A.data, A.indices, A.indptr), shape=A.shape, copy=True),
-        # Relative to a node's strongest tie: every node then has a strong one, so levels at least halve. The usual
-        # rule, relative to the diagonals, finds none at all where degrees are high.
+        # Relative to a node's largest edge weight: every node then has a strong edge, so levels at least halve. The
+        # usual rule, relative to the diagonal, finds none where degrees are high.
         strength=("classical", {"theta": STRONG}),
-        # "local" scales by absolute row sums. The default draws from numpy's global random state, which is the user's.
+        # "local" scales by absolute row sums. The default uses numpy's global random state.
         smooth=("jacobi", {"omega": 4 / 3, "weighting": "local"}),
         improve_candidates=None,
         presmoother=None,
         postsmoother=None,
-        max_levels=40,  # as many as it takes
+        max_levels=40,  # more than needed
         max_coarse=COARSEST,
     ).levels
     levels = [_level(sp.csr_array(level.A), sp.csr_array(level.P)) for level in built[:-1]]
-    # Eigenvalues lost in rounding count as zero, where a Cholesky factor would fail: smoothing takes care of those.
+    # A pseudo-inverse: rounding may leave no Cholesky factor. Smoothing handles the eigenvalues that count as zero.
     return levels, pinvh(built[-1].A.toarray())
 
 
 def _level(A: sp.csr_array, prolong: sp.csr_array) -> _Level:
     sizes = abs(A).sum(axis=1)[:, None]
-    # A coarse unknown may come out with no matrix at all, where smoothing has wiped out its prolongation.
+    # A row of a coarse matrix may be empty, where the smoothed prolongation is zero.
     step = np.divide(DAMPING, sizes, out=np.zeros_like(sizes), where=sizes > 0)
     return _Level(A, prolong, prolong.T.tocsr(), step)
 
 
 def _cycle(levels: list[_Level], coarsest: Array, B: Array) -> Array:
-    """Smooth, correct on the coarser grid, smooth: the same sweep before and after keeps the map symmetric."""
+    """Smooth, correct on the coarser level, smooth again; equal sweeps before and after keep the map symmetric."""
     if not levels:
         return coarsest @ B
     level = levels[0]

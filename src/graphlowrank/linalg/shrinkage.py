@@ -1,4 +1,4 @@
-"""Shrinkage of singular values, the proximal step of the nuclear norm."""
+"""Singular-value shrinkage, the proximal map of the nuclear norm."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from scipy.linalg import eigh
 from .._backend import Array
 from .._threads import map_ranges
 
-SKETCHED_SHARE = 0.1  # ranks up to this share of the shorter side cost less by a sketch than by a Gram matrix,
-SKETCHED_FROM = 200  # from this length of the shorter side on
+SKETCHED_SHARE = 0.1  # of the shorter side; lower ranks are cheaper by subspace iteration than by a Gram matrix
+SKETCHED_FROM = 200  # length of the shorter side
 OVERSAMPLING = 10
-PRODUCT_BLOCKS = 32
+PRODUCT_BLOCKS = 32  # blocks of rows of a threaded product
 GRAM_BLOCK = 1_000_000  # entries of a block of columns
-GRAM_SUMS, LONG_SIDE = 8, 1500  # partial sums; fewer where each of them is large
-RESOLVED = 16  # a Gram matrix tells singular values from 16 sqrt(eps) of the largest on
+GRAM_SUMS, LONG_SIDE = 8, 1500  # partial sums; two where the shorter side is longer than this
+RESOLVED = 16  # sqrt(eps); a Gram matrix resolves singular values above this share of the largest
 
 
 class Shrinkage:
-    """Singular-value shrinkage that remembers rank and subspace of the last call."""
+    """Singular-value shrinkage that starts from the rank and subspace of the last call."""
 
     def __init__(self, shorter: int) -> None:
         self.shorter = shorter
@@ -29,7 +29,7 @@ class Shrinkage:
         self.rng = np.random.default_rng(0)
 
     def __call__(self, M: Array, threshold: float, spectral: float, out: Array) -> tuple[int, bool]:
-        """Write the shrunk M to ``out``; return its rank, and whether more singular values may pass the threshold."""
+        """Write the shrunk M to ``out``; return its rank, and whether it may lack singular values."""
         if self.shorter >= SKETCHED_FROM and self.predicted <= SKETCHED_SHARE * self.shorter:
             left, values, right = self._sketch(M)
             kept = int(np.sum(values > threshold))
@@ -37,7 +37,7 @@ class Shrinkage:
             product(left[:, :kept] * (values[:kept] - M.dtype.type(threshold)), right[:, :kept].T, out)
         else:
             kept, truncated = _shrink_by_gram(M, threshold, spectral, self.predicted, out), False
-        # Lin, Chen and Ma (2010), section 4: one more than found, or a jump where all of them passed.
+        # Lin, Chen and Ma (2010), section 4: one more than the rank, or a jump if all computed values passed.
         grown = kept + 1 if kept < self.predicted else kept + round(0.05 * self.shorter)
         self.predicted = min(max(grown, 1), self.shorter)
         return kept, truncated
@@ -68,7 +68,7 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
     wide = M.shape[0] <= M.shape[1]
     gram = _gram(M if wide else M.T, precision)
     options: dict[str, Any] = {"overwrite_a": True, "check_finite": False}
-    if predicted > 0.25 * len(gram):  # then all eigenvectors cost less than a part of them
+    if predicted > 0.25 * len(gram):  # all eigenvectors are then cheaper than a part of them
         eigenvalues, vectors = eigh(gram, driver="evd", **options)
         passed = eigenvalues > threshold**2
         eigenvalues, vectors = eigenvalues[passed], vectors[:, passed]
@@ -76,7 +76,7 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
         eigenvalues, vectors = eigh(gram, subset_by_value=(threshold**2, np.inf), **options)
     vectors = vectors.astype(M.dtype, copy=False)
     weighted = vectors * (1 - threshold / np.sqrt(eigenvalues)).astype(M.dtype)
-    if 2 * len(eigenvalues) > len(gram):  # one product with a square matrix costs less than two with factors
+    if 2 * len(eigenvalues) > len(gram):  # one product with a square matrix is cheaper than two with factors
         square = product(weighted, vectors.T)
         product(square if wide else M, M if wide else square, out)
     elif wide:
@@ -87,7 +87,7 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
 
 
 def _gram_precision(dtype: Any, share: float) -> Any:
-    """Cheapest precision of a Gram matrix that resolves singular values at this share of the largest; or None."""
+    """Lowest precision of a Gram matrix that resolves singular values at this share of the largest; None if none."""
     for precision in (dtype, np.dtype(np.float64)):
         if share > RESOLVED * np.sqrt(np.finfo(precision).eps):
             return precision
@@ -95,10 +95,10 @@ def _gram_precision(dtype: Any, share: float) -> Any:
 
 
 def _gram(M: Array, dtype: Any) -> Array:
-    """``M M^T`` in the given precision, the sum over blocks of columns that threads share."""
+    """``M M^T`` in the given precision, in threads over blocks of columns."""
     columns = max(1, GRAM_BLOCK // len(M))
     n_blocks = -(-M.shape[1] // columns)
-    n_sums = min(GRAM_SUMS if len(M) <= LONG_SIDE else 2, n_blocks)  # fixed, so that threads do not change the answer
+    n_sums = min(GRAM_SUMS if len(M) <= LONG_SIDE else 2, n_blocks)  # the same for any number of threads
     sums = np.zeros((n_sums, len(M), len(M)), dtype=dtype)
 
     def add(first: int, last: int) -> None:
@@ -112,10 +112,10 @@ def _gram(M: Array, dtype: Any) -> Array:
 
 
 def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """Multiply by threads of ours, each with rows of its own; BLAS is to have one (single_threaded_libraries).
+    """Return ``A @ B``, in our threads over blocks of rows; limit BLAS to one thread each (single_threaded_libraries).
 
-    Threads of BLAS wait for one another at every step of an eigenproblem, and take the cores from our loops between.
-    The blocks of rows are the same for any number of threads, and so is the answer, to the last digit.
+    BLAS threads wait for one another at every step of an eigenproblem and compete with our loops. The blocks are the
+    same for any number of threads, so the result is too, to the last bit.
     """
     out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
     n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
@@ -130,7 +130,7 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 
 
 def spectral_norm(X: Array) -> float:
-    """Largest singular value, by power steps until it moves by less than 1e-4."""
+    """Largest singular value by power iteration, to a relative change of 1e-4."""
     vector = np.random.default_rng(0).standard_normal((X.shape[1],)).astype(X.dtype)
     value, last = 1.0, 0.0
     for _ in range(100):
@@ -141,5 +141,5 @@ def spectral_norm(X: Array) -> float:
         last, value = value, float(np.linalg.norm(image))
         if value == 0:
             break
-        vector = (image / value) @ X  # of size value, not its square, which may overflow
+        vector = (image / value) @ X  # of norm value, not its square, which may overflow
     return value

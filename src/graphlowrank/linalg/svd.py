@@ -1,4 +1,4 @@
-"""Singular values of the compressed matrix and the rank they speak for."""
+"""Leading singular triplets, and the numerical rank."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
-GRAM_ENTRIES = 4_000_000  # of a block of rows whose Gram matrix is formed at a time
-PARTIAL_SUMS = 8  # of these, whatever the number of threads
-OVERSAMPLED, SKETCH_ROUNDS = 10, 3
-GRAM_UP_TO = 1500  # shorter side; its dense eigenproblem takes under a second
+GRAM_ENTRIES = 4_000_000  # entries of a block of rows whose Gram matrix is formed at a time
+PARTIAL_SUMS = 8  # of Gram matrices, for any number of threads
+OVERSAMPLING, POWER_ITERATIONS = 10, 3
+GRAM_UP_TO = 1500  # length of the shorter side; the dense eigenproblem takes under a second
 
 
 def rank_of(singular_values: Array, threshold: float = RANK_THRESHOLD) -> int:
@@ -40,15 +40,14 @@ def leading_svd(X: Array, n_components: int | None = None, *, at_least: int = 1)
     X
         (n, p) matrix.
     n_components
-        How many; None asks the rank rule, see :func:`rank_of`.
+        Number of triplets; None for the numerical rank, see :func:`rank_of`.
     at_least
-        Fewest to return where the rank rule decides.
+        Lower bound of that rank.
 
     Notes
     -----
-    The shorter side of a compressed matrix is small, so the Gram matrix of that side gives them for one product; a
-    matrix with two long sides is sketched at random instead (fixed seed). Values under about 1e-7 of the first are not
-    resolved, far below the rank rule's 0.1. The largest entry of each right vector is positive.
+    Computed from the Gram matrix of the shorter side, or by a randomized SVD (fixed seed) where both sides are long.
+    Values under about 1e-7 of the first are not resolved. The largest entry of each right vector is positive.
     """
     shorter = min(X.shape)
     if shorter <= GRAM_UP_TO:
@@ -60,7 +59,7 @@ def leading_svd(X: Array, n_components: int | None = None, *, at_least: int = 1)
 
 
 def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
-    """Singular triplets from the eigenvectors of the smaller Gram matrix, formed in double precision by blocks."""
+    """Singular triplets from the eigenvectors of the smaller Gram matrix, in double precision."""
     if X.shape[0] < X.shape[1]:
         right, values, left = _gram_svd(X.T, n_components)
         return left, values, right
@@ -80,8 +79,8 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
         for number in range(start, stop):
             np.matmul(blocks[number], directions, out=left[number * rows : (number + 1) * rows])
 
-    # Blocks on threads of our own, BLAS on one each: it would round differently on two. And threads of BLAS that wait
-    # for a busy core make a small eigenproblem a hundred times slower.
+    # Blocks run on our threads, BLAS on one each: its rounding depends on the number of threads, and BLAS threads that
+    # wait for a busy core make a small eigenproblem a hundred times slower.
     with single_threaded_libraries():
         map_ranges(multiply, n_sums)
         eigenvalues, vectors = eigh(grams.sum(axis=0), subset_by_index=(short - n_components, short - 1))
@@ -93,7 +92,7 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
 
 
 def _sketched_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Array, Array, Array]:
-    """Randomised singular triplets; without a number, doubled until the rank rule has seen its end."""
+    """Randomized singular triplets; for the numerical rank, doubled until it is exceeded."""
     k = n_components or max(64, at_least)
     while True:
         with single_threaded_libraries():
@@ -104,17 +103,17 @@ def _sketched_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Ar
 
 
 def sketched_directions(X: Any, n_directions: int, rng: np.random.RandomState) -> Array:
-    """Leading right singular vectors (p, d), nearly, of anything that has a shape, ``X @ B`` and ``A @ X``."""
-    sketch = rng.standard_normal((X.shape[1], min(n_directions + OVERSAMPLED, *X.shape))).astype(X.dtype)
-    with single_threaded_libraries():  # the same rounding whatever the number of threads
-        for _ in range(SKETCH_ROUNDS):
+    """Approximate leading right singular vectors (p, d) of anything with a shape, ``X @ B`` and ``A @ X``."""
+    sketch = rng.standard_normal((X.shape[1], min(n_directions + OVERSAMPLING, *X.shape))).astype(X.dtype)
+    with single_threaded_libraries():  # the same rounding for any number of threads
+        for _ in range(POWER_ITERATIONS):
             sketch = np.linalg.qr(((X @ sketch).T @ X).T)[0]
         _, _, right = np.linalg.svd(X @ sketch, full_matrices=False)
     return (sketch @ right.T)[:, :n_directions]
 
 
 def orthonormal_basis(X: Array) -> Array:
-    """Orthonormal basis (n, r) of the columns of ``X`` (n, k); directions of relative strength below 1e-6 are noise."""
+    """Orthonormal basis (n, r) of the columns of ``X`` (n, k), for singular values above 1e-6 of the first."""
     with single_threaded_libraries():
         left, values, _ = np.linalg.svd(X, full_matrices=False)
     return left[:, values > 1e-6 * values[0]]
@@ -130,13 +129,13 @@ def orthonormal_product(A: Array, B: Array) -> tuple[Array, Array, Array]:
 
 
 def _fix_signs(left: Array, values: Array, right: Array) -> tuple[Array, Array, Array]:
-    """Make the largest entry of each right vector positive, so that runs and machines agree."""
+    """Make the largest entry of each right vector positive, the same on every machine."""
     signs = positive_signs(right)
     return left * signs, values, right * signs
 
 
 def positive_signs(vectors: Array) -> Array:
-    """Signs (k,) that make the largest entry of each column positive; of several as large, up to rounding, the first.
+    """Signs (k,) that make the largest entry of each column positive; the first of several equal up to rounding.
 
     Examples
     --------

@@ -1,11 +1,12 @@
 """Optimization problems, one file each, and the registry of those that can solve the compressed problem."""
 
+from ..solvers.solution import LowRankPlusSparse
 from . import frpcag, rpca, rpcag
 from .frpcag import solve_frpcag
 from .glpca import Embedding, solve_glpca
 from .gnmf import NonNegativeFactors, solve_gnmf
 from .mmf import solve_mmf
-from .rpca import LowRankPlusSparse, solve_rpca
+from .rpca import solve_rpca
 from .rpcag import solve_rpcag
 from .small_solver import CompressedProblem, SmallSolver
 

@@ -1,4 +1,4 @@
-"""What the models ask of their data, for those who call them without an estimator."""
+"""Validation of the models' arguments, for callers without an estimator."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from .._backend import Array
 
 
 def as_real(X: Any) -> Array:
-    """``X`` as a contiguous matrix of single or double precision, or an error that says what it is instead."""
+    """Return ``X`` as a contiguous matrix of single or double precision."""
     X = np.asarray(X)
-    if X.ndim != 2 or X.size == 0:
-        raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+    check_real_matrix(X)
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
 
 
+def check_real_matrix(X: Any) -> None:
+    """Raise unless ``X``, dense or sparse, is a non-empty matrix of real numbers."""
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+
+
 def largest_entry(X: Array) -> float:
-    """Largest modulus, or an error if an entry is not finite."""
+    """Largest absolute value; raises if an entry is not finite."""
     largest = float(max(X.max(), -X.min()))
     if not np.isfinite(largest):
         raise ValueError("X contains NaN or infinity.")
@@ -28,7 +33,7 @@ def largest_entry(X: Array) -> float:
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> Array | None:
-    """Mask of observed entries as an array of booleans of the given shape; None for all."""
+    """Return the mask of observed entries as a boolean array of the given shape; None for all."""
     if mask is None:
         return None
     mask = np.ascontiguousarray(mask)
@@ -37,3 +42,15 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> Array | None:
     if not mask.any():
         raise ValueError("mask leaves no entry of X: nothing is observed.")
     return mask
+
+
+def check_laplacian(L: Any, n_samples: int) -> None:
+    """Raise unless ``L`` is a square matrix of the samples."""
+    if L.shape != (n_samples, n_samples):
+        raise ValueError(f"L_samples must have shape {(n_samples, n_samples)}, got {L.shape}.")
+
+
+def check_gamma(gamma: float) -> None:
+    """Raise unless ``gamma`` is finite and >= 0."""
+    if not 0 <= gamma < np.inf:
+        raise ValueError(f"gamma must be a number >= 0, got {gamma}.")

@@ -1,8 +1,8 @@
-"""FRPCAG on a small block for one pair of gammas after another: ADMM in the eigenvectors of both graphs.
+"""FRPCAG on a small block for one pair of gammas after another: ADMM in the eigenvectors of both Laplacians.
 
-FISTA's steps are as short as the gammas are large, and so it stops early where the gammas are large: from a solution
-for other gammas it may not move at all. Here both graph terms are one division in the eigenvectors, found once for all
-gammas, and the way to go is as long for large ones as for small ones. What is dense is cubic in the sides of the block.
+FISTA's steps shrink as the gammas grow, so it may stop early where they are large, and not move at all from the
+solution for other gammas. Here both graph terms are one division in the eigenvectors, which are computed once for all
+gammas, and the number of iterations does not depend on them. The eigendecomposition is cubic in the sides of the block.
 """
 
 from __future__ import annotations
@@ -15,47 +15,29 @@ import numpy as np
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..preprocessing.missing import column_median
+from ..solvers.admm import ADMMState, admm
 from .losses import DataFit, make_loss
 
-RELAXED = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3)
-PENALTY = 2.0  # of U != Z; the l1 loss then moves an entry by half a deviation of the data at a time
+PENALTY = 2.0  # of X != copy; a prox of the l1 loss then moves an entry by half a standard deviation of the data
+
+Reached = ADMMState
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Eigenvalues and eigenvectors of a Laplacian; no vectors where there is no graph, for the identity."""
+    """Eigenvalues and eigenvectors of a Laplacian; None for the identity, where there is no graph."""
 
     values: Array
     vectors: Array | None
 
 
 def spectrum_of(L: Any, n_nodes: int, dtype: Any) -> Spectrum:
-    """All eigenpairs of a sparse Laplacian, None for no graph."""
+    """All eigenpairs of a sparse Laplacian; None for no graph."""
     if L is None:
         return Spectrum(np.zeros(n_nodes, dtype=dtype), None)
-    with single_threaded_libraries():  # the same rounding whatever the number of threads
+    with single_threaded_libraries():  # the same rounding for any number of threads
         values, vectors = np.linalg.eigh(L.toarray().astype(np.float64))
     return Spectrum(np.maximum(values, 0).astype(dtype), vectors.astype(dtype))
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """Where ADMM stands: the solution, and what it goes on from.
-
-    Attributes
-    ----------
-    X
-        The solution.
-    split, dual
-        Its copy that the loss sees, and the multiplier of their difference, scaled.
-    n_iter
-        Iterations of the last call.
-    """
-
-    X: Array
-    split: Array
-    dual: Array
-    n_iter: int
 
 
 class FRPCAGPath:
@@ -64,15 +46,15 @@ class FRPCAGPath:
     Parameters
     ----------
     X
-        (n_samples, n_features) block in units of its deviation, NaN where an entry is missing.
+        (n_samples, n_features) standardized block, NaN where an entry is missing.
     samples, features
         From :func:`spectrum_of`.
     start
-        First guess; where it is NaN, the data, or the median of the feature where they are missing.
+        Initial guess; where it is NaN, the data, or the median of the feature where they are missing.
     loss, huber_delta
-        "l1", "l2" or "huber".
+        Name of a loss in :data:`graphlowrank.models.losses.LOSSES`, and its scale.
     weights
-        Of the entries, anything that broadcasts against X.
+        Of the entries in the loss; anything that broadcasts against X.
     """
 
     def __init__(
@@ -88,44 +70,44 @@ class FRPCAGPath:
     ) -> None:
         missing = np.isnan(X)
         self.samples, self.features = samples, features
-        filled = np.where(missing, column_median(X), X)
-        self.fit = DataFit(make_loss(loss, huber_delta), filled, (weights * ~missing).astype(X.dtype))
-        begin = np.where(np.isnan(start), filled, start).astype(X.dtype)
-        self.reached = Reached(begin, begin, np.zeros_like(begin), 0)
+        imputed = np.where(missing, column_median(X), X)
+        self.fit = DataFit(make_loss(loss, huber_delta), imputed, (weights * ~missing).astype(X.dtype))
+        self.start = ADMMState.start(np.where(np.isnan(start), imputed, start).astype(X.dtype), 1, PENALTY)
 
-    def solve(self, gammas: tuple[float, float], *, tol: float, max_iter: int, start: Reached | None = None) -> Reached:
-        """Solution for a pair of gammas, to a change of ``tol`` deviations an entry.
+    def solve(
+        self, gammas: tuple[float, float], *, tol: float, max_iter: int, start: ADMMState | None = None
+    ) -> ADMMState:
+        """Solution for a pair of gammas.
 
         Parameters
         ----------
         gammas
-            Weights of the sample and of the feature graph.
+            Weights of the sample-graph and the feature-graph term.
         tol
-            Both the change of an iteration and the gap between the two copies are at most this, as root mean squares.
+            Bound on the root mean square, over the entries, of the change of an iteration and of the difference
+            between X and its copy.
         max_iter
             Iterations allowed.
         start
-            What another pair has reached; None for the first guess.
+            Solution for another pair; None for the initial guess.
         """
-        begin = self.reached if start is None else start
-        Z, Y, U = begin.split, begin.dual, begin.X
-        stiffness = gammas[0] * self.samples.values[:, None] + gammas[1] * self.features.values
-        kept = (PENALTY / (PENALTY + 2 * stiffness)).astype(Z.dtype)
-        size, n_iter, off = Z.size**0.5, 0, float("inf")
+        begin = self.start if start is None else start
+        eigenvalues = gammas[0] * self.samples.values[:, None] + gammas[1] * self.features.values
+        response = (PENALTY / (PENALTY + 2 * eigenvalues)).astype(begin.X.dtype)
         with single_threaded_libraries():
-            while n_iter < max_iter and not off < tol:
-                U = self._filtered(Z - Y, kept)
-                ahead = RELAXED * U + (1 - RELAXED) * Z + Y
-                Z_next = self.fit.prox(ahead, 1 / PENALTY)
-                Y = ahead - Z_next
-                off = max(float(np.linalg.norm(U - Z_next)), float(np.linalg.norm(Z_next - Z))) / size
-                Z, n_iter = Z_next, n_iter + 1
-        return Reached(U, Z, Y, n_iter)
+            return admm(
+                lambda V, _: self._filter(V, response),
+                [self.fit.prox],
+                begin,
+                size=begin.X.size**0.5,
+                tol=tol,
+                max_iter=max_iter,
+            )
 
-    def _filtered(self, X: Array, kept: Array) -> Array:
-        """X with each product of eigenvectors damped to what is kept of it."""
+    def _filter(self, X: Array, response: Array) -> Array:
+        """Multiply the coefficients of X in the products of eigenvectors by ``response``."""
         P, Q = self.samples.vectors, self.features.vectors
         X = X if P is None else P.T @ X
-        X = (X if Q is None else X @ Q) * kept
+        X = (X if Q is None else X @ Q) * response
         X = X if P is None else P @ X
         return X if Q is None else X @ Q.T

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
+from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.products import spmm
 from ..linalg.shrinkage import product
 from ..linalg.svd import positive_signs
-from .checks import as_real, largest_entry
+from .checks import as_real, check_laplacian, largest_entry
 
-DENSE_UP_TO = 500  # samples, where all eigenvectors take less time than a few by Lanczos,
-MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to here if more than this share of them is wanted
+DENSE_UP_TO = 500  # samples; all eigenvectors then take less time than a few by Lanczos
+MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to 5000 if more than this share of them is requested
 TOLERANCES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
 RESTARTS = 300
-SINGLE_THREADED_UP_TO = 5_000_000  # entries of X; threads that wait for one another make Lanczos ten times slower
+SINGLE_THREADED_UP_TO = 5_000_000  # entries of X; BLAS threads that wait for one another make Lanczos ten times slower
 
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Samples in few dimensions, and back: X is close to ``scores @ components``.
+    """Factors of X, which is close to ``scores @ components``.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Embedding:
     components
         (k, p) directions.
     values
-        (k,) what the model orders directions by, best first.
+        (k,) eigenvalues by which the components are ordered, largest first.
     """
 
     scores: Array
@@ -51,12 +51,12 @@ def solve_glpca(
 
     a and b are the largest eigenvalues of ``X X^T`` and of the Laplacian, so beta = 0 is PCA and beta = 1 Laplacian
     eigenmaps. Q holds the lowest eigenvectors of ``(1 - beta) (I - X X^T / a) + beta (L_samples / b + z z^T)``; the
-    last term, as in the paper, keeps the null vector z of the Laplacian out, which says nothing. C = Q^T X.
+    last term, as in the paper, excludes the null vector z of the Laplacian, which carries no information. C = Q^T X.
 
     Parameters
     ----------
     X
-        (n, p) data with centred columns; not written to.
+        (n, p) data with centered columns; not written to.
     L_samples
         (n, n) sparse Laplacian of the samples.
     n_components
@@ -64,12 +64,12 @@ def solve_glpca(
     beta
         Between 0 and 1.
     null
-        (n,) z, of unit length: None for that of the combinatorial Laplacian, which is constant.
+        (n,) z, of unit length; None for the constant, that of the combinatorial Laplacian.
 
     Notes
     -----
-    The matrix is formed for up to 500 samples only, or 5000 where more than a thirtieth of its eigenvectors is wanted;
-    beyond, Lanczos needs its products with vectors only.
+    The matrix is formed for up to 500 samples, or 5000 where more than a thirtieth of its eigenvectors is requested;
+    beyond, Lanczos needs only its products with vectors.
 
     Examples
     --------
@@ -82,8 +82,7 @@ def solve_glpca(
     X = as_real(X)
     largest_entry(X)
     n = len(X)
-    if L_samples.shape != (n, n):
-        raise ValueError(f"L_samples must be {(n, n)} for X {X.shape}, got {L_samples.shape}.")
+    check_laplacian(L_samples, n)
     if not 1 <= n_components < n:
         raise ValueError(f"n_components must be between 1 and {n - 1} (samples less one), got {n_components}.")
     if not 0 <= beta <= 1:
@@ -91,67 +90,51 @@ def solve_glpca(
     dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
         operator = _Quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
-        values, scores = operator.dense(n_components) if dense else operator.leading(n_components)
+        values, scores = (
+            dense_eigenpairs(operator.product(np.eye(n)), n_components) if dense else operator.lanczos(n_components)
+        )
         scores = (scores * positive_signs(scores)).astype(X.dtype)
     with single_threaded_libraries():
         return Embedding(scores, product(scores.T, X), values)
 
 
 class _Quality:
-    """``(1 - beta) X X^T / a - beta (L / b + z z^T)``, whose leading eigenvectors are wanted."""
+    """``(1 - beta) X X^T / a - beta (L / b + z z^T)``, whose leading eigenvectors are the scores."""
 
     def __init__(self, X: Array, L_samples: Any, beta: float, null: Array) -> None:
-        self.X, self.L, self.null = X, L_samples, null[:, None].astype(np.float64)
-        # a graph without edges, or data without variation, has nothing to say
-        size = _largest(lambda v: X.T @ (X @ v), X.shape[1], X.dtype)
-        steepest = _largest(lambda v: L_samples @ v, len(X), X.dtype)
-        self.fit = (1 - beta) / size if size > 0 else 0.0
-        self.smooth = beta / steepest if steepest > 0 else 0.0
-        self.beta = beta
+        self.X, self.L, self.null, self.beta = X, L_samples, null[:, None].astype(np.float64), beta
+        # The term of a graph without edges, or of constant data, is zero.
+        a = _largest_eigenvalue(lambda v: X.T @ (X @ v), X.shape[1], X.dtype)
+        b = _largest_eigenvalue(lambda v: L_samples @ v, len(X), X.dtype)
+        self.fit = (1 - beta) / a if a > 0 else 0.0
+        self.smooth = beta / b if b > 0 else 0.0
 
-    def product(self, v: Array) -> Array:
-        """Product with vectors (n, k), in double precision outside and that of the data inside."""
-        inner = v.astype(self.X.dtype, copy=False)
+    def product(self, V: Array) -> Array:
+        """Product with vectors (n, k), accumulated in double precision."""
+        inner = V.astype(self.X.dtype, copy=False)
         result = self.fit * (self.X @ (self.X.T @ inner)).astype(np.float64)
         result -= self.smooth * spmm(self.L, inner)
-        result -= self.beta * self.null * (self.null.T @ v)
+        result -= self.beta * self.null * (self.null.T @ V)
         return result
 
-    def dense(self, k: int) -> tuple[Array, Array]:
-        """All of the matrix, for few samples."""
+    def lanczos(self, k: int) -> tuple[Array, Array]:
+        """Leading eigenpairs."""
         n = len(self.X)
-        matrix = self.product(np.eye(n))
-        values, vectors = eigh((matrix + matrix.T) / 2, subset_by_index=(n - k, n - 1))
-        return values[::-1], vectors[:, ::-1]
-
-    def leading(self, k: int) -> tuple[Array, Array]:
-        """Lanczos, from the same start in every run."""
-        n = len(self.X)
-        operator = LinearOperator((n, n), matvec=self._vector, matmat=self.product, dtype=np.float64)
-        start = np.random.RandomState(0).standard_normal(n)
-        tol = TOLERANCES[self.X.dtype]
+        options: dict[str, Any] = {"ncv": min(n, 3 * k + 40), "tol": TOLERANCES[self.X.dtype], "maxiter": RESTARTS}
         try:
-            values, vectors = eigsh(
-                operator, k, which="LA", v0=start, ncv=min(n, 3 * k + 40), tol=tol, maxiter=RESTARTS
-            )
+            return lanczos_eigenpairs(lambda v: self.product(v.reshape(-1, 1)).ravel(), n, k, **options)
         except ArpackNoConvergence as error:
             raise ArithmeticError(
-                f"{k} components of {n} samples did not converge; with beta={self.beta} the graph's long thin parts "
-                "decide. Lower beta or raise n_neighbors."
+                f"{k} components of {n} samples did not converge: with beta={self.beta} they are signals on long thin "
+                "parts of the graph. Lower beta or raise n_neighbors."
             ) from error
-        order = np.argsort(-values)
-        return values[order], vectors[:, order]
-
-    def _vector(self, v: Array) -> Array:
-        return self.product(v.reshape(-1, 1)).ravel()
 
 
-def _largest(product: Callable[[Array], Array], n: int, dtype: Any) -> float:
-    """Largest eigenvalue of a symmetric matrix (n, n) without negative ones; a unit, so a few digits of it will do."""
+def _largest_eigenvalue(product: Callable[[Array], Array], n: int, dtype: Any) -> float:
+    """Largest eigenvalue of a positive semi-definite matrix (n, n), to about five digits."""
     start = np.random.RandomState(0).standard_normal(n).astype(dtype)
     image = product(start)
     if n == 1 or not image.any():
         return float(image[0] / start[0])
     operator = LinearOperator((n, n), matvec=lambda v: product(v.astype(dtype, copy=False)), dtype=np.float64)
-    values = eigsh(operator, 1, which="LA", v0=start, tol=1e-5, return_eigenvectors=False)
-    return float(values[0])
+    return float(eigsh(operator, 1, which="LA", v0=start, tol=1e-5, return_eigenvectors=False)[0])

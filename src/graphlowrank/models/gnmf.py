@@ -1,4 +1,4 @@
-"""Non-negative matrix factorisation with scores that are smooth on a graph (GNMF of Cai et al. 2011)."""
+"""Graph-regularized non-negative matrix factorization (GNMF, Cai et al. 2011)."""
 
 from __future__ import annotations
 
@@ -17,37 +17,38 @@ from .._threads import single_threaded_libraries
 from ..linalg.products import spmm
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
+from .checks import check_gamma, check_laplacian, check_real_matrix
 from .gnmf_start import starting_factors, unit_components
 
 UpdatesName = Literal["accelerated", "multiplicative"]
 
-SCORE_STEPS = 15  # steps for the scores while the components, and so the product with X, stay the same
+SCORE_STEPS = 15  # gradient steps for the scores per product of X with the components
 COMPONENT_SWEEPS = 4
-SETTLED = 0.1  # they end early once a step moves less than this share of the first one
-WINDOW = 10  # iterations over which the stopping rule looks back
-CLOSE = 0.01  # share of ||X||^2 below which a fit counts as this: its last digits are not worth a thousand iterations
-CANCELLED = 1e5  # a fit closer than 1e5 eps of ||X||^2 is measured entry by entry: a difference of sums is too coarse
-SAFE_RANGE = (1e-6, 1e6)  # of the largest entry: fourth powers stay within single precision
-BLOCK_ENTRIES = 2_000_000  # entries of X that are made dense at a time
-SINGLE_THREADED_UP_TO = 50_000_000  # multiplications of a product with X; threads of BLAS wait longer than this takes
+INNER_RTOL = 0.1  # inner steps end once one moves less than this share of the first
+WINDOW = 10  # iterations over which the stopping rule compares the objective
+CLOSE = 0.01  # of ||X||^2; the stopping rule is relative to at least this objective
+CANCELLATION = 1e5  # eps of ||X||^2; below, the residual is summed entry by entry, not as a difference of sums
+SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
+BLOCK_ENTRIES = 2_000_000  # entries of X made dense at a time
+SINGLE_THREADED_UP_TO = 50_000_000  # multiplications of a product with X; BLAS threads wait longer than this takes
 
 
 @dataclass(frozen=True, eq=False)
 class NonNegativeFactors(Iterated):
-    """Answer of :func:`solve_gnmf`: ``X`` is about ``scores @ components``.
+    """Result of :func:`solve_gnmf`: ``X`` is about ``scores @ components``.
 
     Attributes
     ----------
     scores
         (n_samples, k), >= 0.
     components
-        (k, n_features), >= 0, rows of length 1.
+        (k, n_features), >= 0, rows of norm 1.
     n_iter, converged
-        Iterations made, and whether the stopping rule was met.
+        Number of iterations, and whether the stopping rule was met.
     residual
-        What the stopping rule looks at: how far the last 10 iterations lowered the objective, as a share.
+        Relative decrease of the objective over the last 10 iterations.
     objective
-        Objective after each iteration; it never rises.
+        Objective after each iteration; it never increases.
     """
 
     scores: Array
@@ -71,7 +72,7 @@ def solve_gnmf(
     random_state: Any = None,
     callback: Callback | None = None,
 ) -> NonNegativeFactors:
-    """``argmin ||X - S C||_F^2 + gamma tr(S^T L S)`` over S, C >= 0 with rows of C of length 1.
+    """``argmin ||X - S C||_F^2 + gamma tr(S^T L S)`` over S, C >= 0 with rows of C of norm 1.
 
     A local minimum: the problem is not convex.
 
@@ -86,37 +87,34 @@ def solve_gnmf(
     gamma
         Weight of the graph term, >= 0.
     init
-        "nndsvda" (from singular vectors, Boutsidis and Gallopoulos 2008, with zeros filled), "random", or a pair of
-        arrays (scores, components).
+        "nndsvda" (from singular vectors, Boutsidis and Gallopoulos 2008, zeros replaced by the root mean), "random",
+        or a pair of arrays (scores, components).
     updates
         "accelerated" or "multiplicative", see the notes.
     tol, max_iter
         Stop when the last 10 iterations lowered the objective by less than ``tol`` of its value, or of
         ``||X||^2 / 100`` if that is more; and the iterations allowed.
     random_state
-        Seed of the start.
+        Random seed of the initial factors.
     callback
         Called with (iteration, residual).
 
     Notes
     -----
-    The length of the components matters: without it the graph term could be made as small as one likes by moving size
-    from S to C. It is kept by the equal problem ``||X - S C||^2 + gamma sum_j ||c_j||^2 s_j^T L s_j``, which does not
-    change when size is moved, so components are free during their step and are brought to length 1 after it.
+    Without the constraint on the norm of the components, scaling S down and C up would make the graph term vanish. The
+    equivalent objective ``||X - S C||^2 + gamma sum_j ||c_j||^2 s_j^T L s_j`` is invariant to that scaling, so
+    components are free during their step and normalized after it.
 
-    "multiplicative" is the rule of Cai et al.; without a graph it is that of Lee and Seung (2001). ::
+    "multiplicative" is the update of Cai et al.; without a graph, that of Lee and Seung (2001). ::
 
         S <- S * (X C^T + gamma W S) / (S C C^T + gamma D S)      L = D - W
         C <- C * (S^T X) / (S^T S C + gamma diag(s_j^T L s_j) C)
 
-    Each is a gradient step, ``S - G / K`` with half the gradient G and ``K = (S C C^T + gamma D S) / S``. It lowers the
-    objective since 2 K bounds half the Hessian: Lee and Seung's share of K bounds ``C C^T``, and ``2 D - L = D + W``
-    is positive semidefinite.
-
-    "accelerated" solves the same two sub-problems further while the products with X, the dear part, are at hand: the
-    scores by projected gradients with momentum, in steps scaled by row sums of C C^T plus 2 gamma D, the components one
-    row at a time (hierarchical alternating least squares). It never raises the objective either. On digits 15 to 110
-    iterations reach the value of a thousand multiplicative ones, each at the price of two (no graph) to seven.
+    "accelerated" takes several steps on the same two sub-problems per product with X, which dominates the cost: the
+    scores by projected gradients with momentum, in steps scaled by the row sums of C C^T plus 2 gamma D; the components
+    one row at a time (hierarchical alternating least squares). On digits, 15 to 110 iterations reach the objective of a
+    thousand multiplicative ones; each costs as much as two (no graph) to seven of them. Neither rule ever increases
+    the objective.
 
     Examples
     --------
@@ -161,7 +159,7 @@ def _descend(
 def nonnegative_scores(X: Any, components: Array) -> Array:
     """``argmin_S ||X - S components||^2`` over S >= 0, row by row of X.
 
-    Exact, by active sets. The scores of a sample do not depend on its company.
+    Exact, by active sets. The scores of a sample do not depend on the other samples.
 
     Parameters
     ----------
@@ -176,7 +174,7 @@ def nonnegative_scores(X: Any, components: Array) -> Array:
     >>> nonnegative_scores(np.array([[3.0, -1.0]]), np.eye(2))
     array([[3., 0.]])
     """
-    # What is outside the span of the components is lost in any case, so each sample has but k numbers to fit.
+    # Only the projection on the span of the components matters, k numbers per sample.
     basis, triangle = np.linalg.qr(components.T)
     scores = np.zeros((X.shape[0], len(components)), dtype=components.dtype)
     for row, inside in enumerate(X @ basis):
@@ -194,12 +192,12 @@ class _Problem:
     X: Any
     L: Any
     gamma: float
-    pull: Array | None  # (n, 1): gamma D, of which twice is an upper bound of gamma L; None without a graph term
+    pull: Array | None  # (n, 1): gamma D; 2 gamma D is an upper bound of gamma L. None without a graph term
     size: float
 
     @classmethod
     def of(cls, X: Any, L: Any, gamma: float) -> _Problem:
-        """Bring the Laplacian to the precision of X."""
+        """Convert the Laplacian to the precision of X."""
         entries = X.data[None] if sp.issparse(X) else X
         size = _dot(entries, entries)
         if L is None or gamma == 0:
@@ -208,7 +206,7 @@ class _Problem:
         return cls(X, L, gamma, (gamma * L.diagonal()[:, None]).astype(X.dtype), size)
 
     def iterate(self, S: Array, C: Array, updates: _Updates) -> tuple[Array, Array, float]:
-        """One step for the scores, one for the components; and the objective."""
+        """One step for the scores, one for the components; return both and the objective."""
         S, C_last = updates.scores(self, S, self.X @ C.T, C @ C.T), C
         products = np.ascontiguousarray((self.X.T @ S).T)  # (k, p)
         roughness = self.roughness(S)
@@ -229,10 +227,10 @@ class _Problem:
         return np.maximum(np.einsum("ij,ij->j", S, spmm(self.L, S), dtype=np.float64), 0)
 
     def value(self, S: Array, C: Array, products: Array, gram: Array, roughness: Array) -> float:
-        """Objective, from thin products where they resolve it; ``gram`` is S^T S with the graph term added."""
+        """Objective from thin products, where they are accurate; ``gram`` is S^T S plus the graph term."""
         C = C.astype(np.float64)
         value = self.size - 2 * float(np.vdot(products, C)) + float(np.vdot(gram @ C, C))
-        if value > CANCELLED * np.finfo(S.dtype).eps * self.size:
+        if value > CANCELLATION * np.finfo(S.dtype).eps * self.size:
             return value
         return self.squared_residual(S, C.astype(S.dtype)) + self.gamma * float(roughness @ np.sum(C * C, axis=1))
 
@@ -249,7 +247,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Updates:
-    """How the two sub-problems are lowered."""
+    """The two steps of an iteration."""
 
     scores: Callable[[_Problem, Array, Array, Array], Array]
     components: Callable[[Array, Array, Array], Array]
@@ -272,7 +270,7 @@ def _ratio(above: Array, below: Array) -> Array:
 
 
 def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array) -> Array:
-    """Projected gradient steps with momentum on ``<S, S gram + gamma L S - 2 products>``, which never rises."""
+    """Projected gradient steps with momentum on ``<S, S gram + gamma L S - 2 products>``, which never increases."""
 
     def at(S: Array) -> tuple[Array, float]:
         image = S @ gram
@@ -286,7 +284,7 @@ def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array
         trial = np.maximum(ahead - (image_ahead - products) * step, 0)
         image_trial, value_trial = at(trial)
         if value_trial > value:
-            if momentum == 1:  # a step without momentum cannot rise but by rounding
+            if momentum == 1:  # without momentum only rounding can increase it
                 break
             ahead, image_ahead, momentum = S, image, 1.0
             continue
@@ -296,20 +294,20 @@ def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array
         moved = float(np.linalg.norm(trial - S))
         S, image, value, momentum = trial, image_trial, value_trial, momentum_next
         first = max(first, moved)
-        if moved <= SETTLED * first:
+        if moved <= INNER_RTOL * first:
             break
     return S
 
 
 def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
-    """Rows of C one at a time, each to its minimum."""
+    """Minimize over the rows of C one at a time."""
     first = 0.0
     for _ in range(COMPONENT_SWEEPS):
         C_last, C = C, C.copy()
         _sweep(C, products, gram)
         moved = float(np.linalg.norm(C - C_last))
         first = max(first, moved)
-        if moved <= SETTLED * first:
+        if moved <= INNER_RTOL * first:
             break
     return C
 
@@ -334,10 +332,7 @@ UPDATES = {
 def _validated(X: Any) -> tuple[Any, float]:
     """``X`` in single or double precision, dense by rows or CSR, and its largest entry."""
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+    check_real_matrix(X)
     X = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64, copy=False)
     entries = X.data if sp.issparse(X) else X
     largest, smallest = float(entries.max(initial=0)), float(entries.min(initial=0))
@@ -349,18 +344,17 @@ def _validated(X: Any) -> tuple[Any, float]:
 
 
 def _check_options(X: Any, L: Any, k: int, gamma: float, init: Any, updates: str, tol: float, max_iter: int) -> None:
-    """Raise where an option makes no sense for ``X``."""
+    """Raise if an option is not valid for ``X``."""
     n, p = X.shape
     if not 1 <= k <= min(n, p):
         raise ValueError(f"n_components must be between 1 and {min(n, p)} for shape {X.shape}, got {k}.")
-    if not 0 <= gamma < np.inf:
-        raise ValueError(f"gamma must be a number >= 0, got {gamma}.")
+    check_gamma(gamma)
     if not tol >= 0 or max_iter < 1:
         raise ValueError(f"needs tol >= 0 and max_iter >= 1; got {tol} and {max_iter}.")
     if updates not in UPDATES:
         raise ValueError(f"updates must be one of {', '.join(map(repr, UPDATES))}; got {updates!r}.")
-    if L is not None and L.shape != (n, n):
-        raise ValueError(f"L_samples must have shape {(n, n)}, got {L.shape}.")
+    if L is not None:
+        check_laplacian(L, n)
     if isinstance(init, str):
         if init not in ("nndsvda", "random"):
             raise ValueError(f"init must be 'nndsvda', 'random' or a pair of arrays, got {init!r}.")
@@ -371,5 +365,5 @@ def _check_options(X: Any, L: Any, k: int, gamma: float, init: Any, updates: str
 
 
 def _dot(A: Array, B: Array) -> float:
-    """Return ``<A, B>``, added up in double precision."""
+    """Return ``<A, B>``, summed in double precision."""
     return float(np.einsum("ij,ij->", A, B, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Where a non-negative factorisation starts."""
+"""Initial factors of a non-negative factorization."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sklearn.utils.extmath import randomized_svd
 from .._backend import Array
 from ..linalg.svd import leading_svd
 
-ROUNDING = 1e-6  # share of the largest entry of a singular vector below which one is 0
+ROUNDING = 1e-6  # of the largest entry of a singular vector; smaller ones count as 0
 
 
 def starting_factors(
     X: Any, k: int, init: str | tuple[Array, Array], rng: np.random.RandomState, unit: float
 ) -> tuple[Array, Array]:
-    """Scores, and components of length 1, to begin with; see :func:`solve_gnmf` for ``init``.
+    """Return initial scores, and components of norm 1; see :func:`solve_gnmf` for ``init``.
 
-    Zeros are filled with the root of the mean of X, so that the start scales with the data. The mean itself, as in the
-    paper, does so for data of mean 1 only: both factors are of the size of a root.
+    Zeros are replaced by the root of the mean of X, so that both factors scale with the root of the data. The mean
+    itself, as in the paper, would only fit data of mean 1.
     """
     n, p = X.shape
     fallback = np.full((k, p), 1 / np.sqrt(p), dtype=X.dtype)
@@ -33,7 +33,7 @@ def starting_factors(
     else:
         S, C = _nndsvd(X, k, rng)
         for part in (S, C.T):
-            # Equal columns would stay equal for ever, so empty ones get different entries.
+            # Equal columns would stay equal, so empty ones get random entries.
             empty = ~part.any(axis=0)
             part[:, empty] = typical * rng.uniform(size=(len(part), empty.sum()))
             part[part <= ROUNDING * part.max(axis=0)] = typical
@@ -41,7 +41,7 @@ def starting_factors(
 
 
 def _nndsvd(X: Any, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Non-negative part of each leading singular pair, or of its opposite where that is larger."""
+    """Positive or negative part of each leading singular pair, whichever is larger."""
     if sp.issparse(X):
         left, values, right_t = randomized_svd(X, k, random_state=rng)
         right = right_t.T
@@ -59,7 +59,7 @@ def _nndsvd(X: Any, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
 
 
 def unit_components(S: Array, C: Array, C_last: Array) -> tuple[Array, Array]:
-    """Bring rows of C to length 1. One that vanished is kept as it was, without scores: it may be of use later."""
+    """Scale rows of C to norm 1. A row that vanished keeps its last value, with scores of 0, and may return later."""
     lengths = np.sqrt(np.einsum("ij,ij->i", C, C, dtype=np.float64)).astype(C.dtype)
     alive = lengths > 0
     C = np.where(alive[:, None], C / np.where(alive, lengths, 1)[:, None], C_last)

@@ -10,16 +10,16 @@ import scipy.sparse as sp
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.shrinkage import Shrinkage, spectral_norm
+from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
-from ..solvers.solution import Solution
-from .rpca import LowRankPlusSparse, check_pursuit, minimize_compressed, solve_rpca
+from ..solvers.solution import LowRankPlusSparse, Solution
+from .checks import check_laplacian
+from .losses import L1, DataFit
+from .rpca import check_pursuit, minimize_compressed, solve_rpca
 from .small_solver import CompressedProblem, SmallSolver
 
-RELAXATION = 1.6  # between 1 and 2; overshooting by 0.6 takes a third fewer steps
-BALANCED_EVERY, BALANCED_UNTIL = 10, 300  # iterations; a penalty that changed for ever might never converge
-UNBALANCED = 4.0  # ratio of the two residuals that changes the penalty
-EPS_FLOOR = 64
+EPS_FLOOR = 64  # residuals below 64 eps are rounding
 SMALLEST_TOLERANCE = 1e-8  # of the inner systems
 
 
@@ -36,8 +36,8 @@ def solve_rpcag(
 ) -> LowRankPlusSparse:
     """``argmin_{L, S} ||L||_* + weight (||S||_1 + gamma tr(L^T L_samples L))`` subject to ``L + S = X`` where observed.
 
-    Alternating directions between L on one side and S with a smooth copy W of L on the other: the shrinkage of singular
-    values, the soft threshold and a sparse linear system, each solved by itself. gamma = 0 is :func:`solve_rpca`.
+    ADMM on three terms of L: the nuclear norm, whose prox shrinks singular values; the l1 norm of X - L, a soft
+    threshold; and the graph term, a sparse linear system. gamma = 0 is :func:`solve_rpca`.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def solve_rpcag(
     L_samples
         (n, n) sparse graph Laplacian of the samples.
     gamma
-        Weight of the graph beside the errors, >= 0. The paper's is ``weight * gamma``; in ours a good gamma does not
-        depend on the number of samples and features.
+        Weight of the graph term relative to the l1 norm, >= 0. The paper's is ``weight * gamma``; ours does not depend
+        on the number of samples and features.
     weight, mask
         As for :func:`solve_rpca`.
     tol
-        Relative residuals to stop at, of the constraints (L + S = X, W = L) and of optimality. Values below 64 eps
-        (8e-6 in single precision) mean 64 eps: less cannot be reached.
+        Relative primal and dual residuals to stop at. Values below 64 eps (8e-6 in single precision) mean 64 eps, since
+        less cannot be reached.
     max_iter
         Iterations allowed.
     callback
@@ -69,109 +69,69 @@ def solve_rpcag(
     (1, 50)
     """
     X, mask, weight, largest = check_pursuit(X, mask, weight)
-    if L_samples.shape != (len(X), len(X)):
-        raise ValueError(f"L_samples must be {(len(X), len(X))} for X {X.shape}, got {L_samples.shape}.")
+    check_laplacian(L_samples, len(X))
     if not 0 <= gamma < np.inf or not tol > 0 or max_iter < 1:
         raise ValueError(f"needs gamma >= 0, tol > 0, max_iter >= 1; got {gamma}, {tol} and {max_iter}.")
     if gamma == 0 or largest == 0:
         return solve_rpca(X, weight=weight, mask=mask, tol=min(tol, 1e-7), max_iter=max_iter, callback=callback)
     tol = max(tol, EPS_FLOOR * float(np.finfo(X.dtype).eps))
     # In units of the largest entry: the graph term grows with the square of X, the others with X.
-    scaled, pull = X / X.dtype.type(largest), weight * gamma * largest
-    residual, n_iter = np.inf, 0
+    unit = X.dtype.type(largest)
+    scaled = X / unit
+    fit = DataFit(L1(), scaled, weight if mask is None else weight * mask.astype(X.dtype))
+    smooth = _GraphTerm(sp.csr_array(L_samples).astype(X.dtype), weight * gamma * largest, tol)
     with single_threaded_libraries():
-        state = _Directions(scaled, mask, weight, pull, sp.csr_array(L_samples), tol)
-        while n_iter < max_iter and not residual <= tol:
-            residual, n_iter = state.advance(), n_iter + 1
-            if callback is not None:
-                callback(n_iter, residual)
-            if n_iter % BALANCED_EVERY == 0 and n_iter <= BALANCED_UNTIL and residual > tol:
-                state.balance()
-    low_rank, sparse, dual = state.parts(X.dtype.type(largest))
-    return LowRankPlusSparse(low_rank, sparse, dual, state.rank, n_iter, converged=residual <= tol, residual=residual)
+        nuclear, zero = _NuclearNorm(scaled), np.zeros_like(X)
+        penalty = X.size / (4 * float(np.abs(scaled).sum()))  # Candès et al. (2011)
+        found = admm(
+            nuclear.prox,
+            [fit.prox, smooth.prox],
+            ADMMState(zero, (scaled, zero), (zero, zero), penalty),
+            size=float(np.linalg.norm(scaled)),
+            tol=tol,
+            max_iter=max_iter,
+            balance=True,
+            exact=lambda: not nuclear.truncated,
+            callback=callback,
+        )
+    sparse, dual = (scaled - found.copies[0]) * unit, found.duals[0] * X.dtype.type(-found.penalty)
+    if mask is not None:
+        sparse *= mask
+        dual *= mask
+    return LowRankPlusSparse(
+        found.X * unit, sparse, dual, nuclear.rank, found.n_iter, converged=found.converged, residual=found.residual
+    )
 
 
-class _Directions:
-    """The iterates.
+class _NuclearNorm:
+    """``||L||_*``, with the rank of the last prox, and whether it may lack singular values."""
 
-    With penalty mu and multipliers ``mu E`` of L + S = X and ``mu F`` of W = L, a step is ::
+    def __init__(self, X: Array) -> None:
+        self.shrinkage, self.spectral = Shrinkage(min(X.shape)), spectral_norm(X)
+        self.rank, self.truncated = 0, False
 
-        L = shrink((X - S + E + W + F) / 2, 1 / (2 mu))        singular values
-        S = soft(X - L + E, weight / mu)                       entries, free where X is not observed
-        W = (I + 2 pull / mu L_samples)^-1 (L - F)             columns
-        E = E + X - L - S,  F = F + W - L
+    def prox(self, V: Array, step: float) -> Array:
+        """Shrink the singular values by ``step``."""
+        out = np.empty_like(V)
+        self.rank, self.truncated = self.shrinkage(V, step, self.spectral, out=out)
+        return out
 
-    with L over-relaxed in the last three. Two blocks, L and (S, W), so it converges for any mu.
-    """
 
-    def __init__(self, X: Array, mask: Array | None, weight: float, pull: float, L_samples: Any, tol: float) -> None:
-        self.X, self.mask, self.weight, self.pull = X, mask, weight, pull
-        self.L_samples = L_samples.astype(X.dtype)
-        self.size = float(np.linalg.norm(X))
-        self.spectral = spectral_norm(X)
-        self.inner_tol = max(1e-2 * tol, SMALLEST_TOLERANCE)
-        self._set_penalty(X.size / (4 * float(np.abs(X).sum())))  # Candès et al. (2011)
-        self.low, self.sparse, self.smooth = np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
-        self.E, self.F = np.zeros_like(X), np.zeros_like(X)
-        self.shrinkage = Shrinkage(min(X.shape))
-        self.rank, self.primal, self.dual_residual = 0, np.inf, np.inf
+class _GraphTerm:
+    """``gamma tr(W^T L W)``; its prox is a linear system, kept from call to call while the step is the same."""
 
-    def advance(self) -> float:
-        """One iteration; return the larger of the relative residuals."""
-        target = self.X - self.sparse
-        target += self.E
-        target += self.smooth
-        target += self.F
-        target *= 0.5
-        self.rank, truncated = self.shrinkage(target, 1 / (2 * self.mu), self.spectral, out=self.low)
-        fitted = RELAXATION * self.low + (1 - RELAXATION) * (self.X - self.sparse)
-        close = RELAXATION * self.low + (1 - RELAXATION) * self.smooth
-        sparse, smooth = self._errors(fitted), self._smoothed(close)
-        self.E += self.X - fitted - sparse
-        if self.mask is not None:
-            self.E *= self.mask
-        self.F += smooth - close
-        moved = np.linalg.norm(sparse - self.sparse) + np.linalg.norm(smooth - self.smooth)
-        self.sparse, self.smooth = sparse, smooth
-        apart = np.linalg.norm(self.X - self.low - sparse) + np.linalg.norm(self.low - smooth)
-        self.primal = float(apart) / self.size
-        self.dual_residual = float(moved) / self.size
-        return np.inf if truncated else max(self.primal, self.dual_residual)
+    def __init__(self, L: sp.csr_array, gamma: float, tol: float) -> None:
+        self.L, self.gamma, self.tol = L, gamma, max(1e-2 * tol, SMALLEST_TOLERANCE)
+        self.step, self.system = 0.0, L
+        self.last: Array | None = None
 
-    def _errors(self, low: Array) -> Array:
-        """Soft threshold of what ``low`` leaves; all of it where X is not observed."""
-        left = self.X - low
-        left += self.E
-        bound = left.dtype.type(self.weight / self.mu)
-        errors = left - np.clip(left, -bound, bound)
-        return errors if self.mask is None else np.where(self.mask, errors, left)
-
-    def _smoothed(self, close: Array) -> Array:
-        """Minimiser of ``pull tr(W^T L W) + mu / 2 ||W - close + F||^2``."""
-        return solve_spd(self.system, close - self.F, X0=self.smooth, tol=self.inner_tol).X
-
-    def _set_penalty(self, mu: float) -> None:
-        """Take a penalty, and make the system of the smooth copy that goes with it."""
-        self.mu, factor = mu, 2 * self.pull / mu
-        identity = sp.eye_array(len(self.X), dtype=self.X.dtype, format="csr")
-        self.system = sp.csr_array(identity + factor * self.L_samples).astype(self.X.dtype)
-
-    def balance(self) -> None:
-        """Raise the penalty where the constraints lag behind, lower it where the answer still moves."""
-        ratio = self.primal / max(self.dual_residual, np.finfo(np.float64).tiny)
-        factor = 2.0 if ratio > UNBALANCED else 0.5 if ratio < 1 / UNBALANCED else 1.0
-        if factor == 1:
-            return
-        self._set_penalty(self.mu * factor)
-        self.E /= self.X.dtype.type(factor)
-        self.F /= self.X.dtype.type(factor)
-
-    def parts(self, unit: float) -> tuple[Array, Array, Array]:
-        """L, S and the multiplier of ``L + S = X``, in the units of the data."""
-        sparse = self.sparse * unit
-        if self.mask is not None:
-            sparse *= self.mask
-        return self.low * unit, sparse, self.E * self.X.dtype.type(self.mu)
+    def prox(self, V: Array, step: float) -> Array:
+        """``(I + 2 gamma step L)^-1 V``, by conjugate gradients from the last answer."""
+        if step != self.step:
+            identity = sp.eye_array(len(V), dtype=V.dtype, format="csr")
+            self.step, self.system = step, sp.csr_array(identity + 2 * self.gamma * step * self.L).astype(V.dtype)
+        self.last = found = solve_spd(self.system, V, X0=self.last, tol=self.tol).X
+        return found
 
 
 def _minimize(problem: CompressedProblem, callback: Callback | None) -> Solution:

@@ -1,4 +1,4 @@
-"""The two graph terms of FRPCAG."""
+"""Smoothness on the sample and the feature graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..linalg.products import spmm
 class TwoGraphSmoothness:
     """``gamma_samples tr(X^T L_s X) + gamma_features tr(X L_f X^T)`` for X (n_samples, n_features).
 
-    A term whose weight is 0 may have None for its Laplacian.
+    A Laplacian may be None where its gamma is 0.
     """
 
     L_samples: Any
@@ -41,11 +41,11 @@ class TwoGraphSmoothness:
         return G
 
     def feature_grad(self, X: Array) -> Array:
-        """Share of the feature graph in the gradient, ``2 gamma_features X L_f``."""
+        """Gradient of the feature term, ``2 gamma_features X L_f``."""
         return self._along_features(X) * (2 * self.gamma_features)
 
     def _along_features(self, X: Array) -> Array:
-        """``X L_f``; a sparse L_f, being symmetric, is applied on the left of X^T."""
+        """``X L_f``; a sparse L_f is symmetric and multiplies X^T from the left."""
         if hasattr(self.L_features, "tocsr"):
             return spmm(self.L_features, X.T).T
         return X @ self.L_features

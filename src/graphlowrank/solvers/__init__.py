@@ -1,4 +1,4 @@
-"""Optimisation methods. They know terms by value, gradient and prox; never graphs."""
+"""Optimization methods. They know terms by value, gradient and prox, never graphs."""
 
 from .bounded_cg import bounded_cg
 from .fista import fista, proximal_step

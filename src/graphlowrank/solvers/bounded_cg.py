@@ -1,4 +1,4 @@
-"""Conjugate gradients for quadratic problems whose unknowns may have to stay above zero."""
+"""Conjugate gradients for quadratic problems, optionally with non-negative unknowns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from .._backend import Array
 from .solution import Solution
 
-PROPORTION = 1.0  # of free to chopped gradient: below it, the set of zeros is left before CG goes on
-ROUNDING = 1e-12
+PROPORTION = 1.0  # ratio of free to chopped gradient below which zeros are freed before CG continues
+ROUNDING = 1e-12  # of the norm; smaller curvature counts as zero
 
 
 def bounded_cg(
@@ -25,32 +25,31 @@ def bounded_cg(
 ) -> Solution:
     """``argmin x^T H x / 2 - b^T x``, over all x or over x >= 0, for a symmetric positive semi-definite H.
 
-    Without the bound it is the method of conjugate gradients. With it, the modified proportioning of Dostál and
-    Schöberl (2005): conjugate gradients on the entries that are not zero, and a step that frees zeros where they hold
-    the answer back. Where a step would make entries negative, they become zero (Kružík and others, 2020: on images that
-    takes a third of the iterations); if going up to the first zero gains more, that is done, and a step of projected
-    gradient after it. The objective never grows.
+    Without the bound: conjugate gradients. With it: the modified proportioning of Dostál and Schöberl (2005), conjugate
+    gradients on the non-zero entries, and a step along the chopped gradient, which frees zeros, where that dominates. A
+    step that would make entries negative is projected (Kružík et al. 2020: a third of the iterations on images), or, if
+    that lowers the objective more, ends at the first zero and is followed by a projected gradient step. The objective
+    never increases.
 
     Parameters
     ----------
     apply
         ``H @ x``.
     b, x0
-        (n,) right-hand side and first guess; negative entries of the guess become zero if there is a bound.
+        (n,) right-hand side and initial guess, which is projected if there is a bound.
     norm
-        At least the largest eigenvalue of H: it tells flat directions from curved ones, and how long a step along the
-        projected gradient may be.
+        Upper bound of the largest eigenvalue of H: the step of the projected gradient is 1 / norm.
     nonnegative
-        Whether there is a bound.
+        Whether x >= 0.
     tol
-        Stop when the projected gradient, which vanishes at the answer, is shorter than ``tol`` times b.
+        Stop when the norm of the projected gradient, which vanishes at the solution, is below ``tol ||b||``.
     max_iter
         Products with H allowed.
 
     Returns
     -------
     solution
-        ``objective`` after each step; ``residual`` is the relative length of the projected gradient.
+        ``objective`` after each step; ``residual`` is the relative norm of the projected gradient.
     """
     x = np.maximum(x0, 0) if nonnegative else x0.copy()
     gradient = apply(x) - b
@@ -68,7 +67,7 @@ def bounded_cg(
         Hp = apply(direction)
         n_iter += 1
         curvature = float(direction @ Hp)
-        if curvature <= ROUNDING * norm * float(direction @ direction):  # flat: there is nothing to gain this way
+        if curvature <= ROUNDING * norm * float(direction @ direction):  # flat direction
             return Solution(x, n_iter, residual <= tol, residual, history)
         step = float(gradient @ direction) / curvature
         longest = _longest_step(x, direction) if nonnegative else np.inf
@@ -83,7 +82,7 @@ def bounded_cg(
             slope = apply(ahead) - b
             n_iter += 1
             at_the_bound = longest * (float(gradient @ direction) - 0.5 * longest * curvature)
-            if 0.5 * float((x - ahead) @ (gradient + slope)) >= at_the_bound:  # what the objective has lost
+            if 0.5 * float((x - ahead) @ (gradient + slope)) >= at_the_bound:  # decrease of the objective
                 x, gradient = ahead, slope
             else:
                 x = x - longest * direction
@@ -97,11 +96,11 @@ def bounded_cg(
 
 
 def _free(x: Array, gradient: Array, nonnegative: bool) -> Array:  # noqa: FBT001
-    """Gradient of the entries that may move either way."""
+    """Gradient of the entries that are not at the bound."""
     return np.where(x > 0, gradient, 0) if nonnegative else gradient.copy()
 
 
 def _longest_step(x: Array, direction: Array) -> float:
-    """How far ``x - step * direction`` stays above zero."""
+    """Largest step for which ``x - step * direction`` is >= 0."""
     falling = direction > 0
     return float(np.min(x[falling] / direction[falling])) if falling.any() else np.inf

@@ -1,8 +1,7 @@
 """FISTA, the paper's Algorithm 1, for any smooth term plus any proximable one.
 
-With adaptive restart (O'Donoghue and Candes, 2015): where the momentum points against the last gradient, it is dropped
-and built up anew. On MNIST this saves a third of the iterations at the same stopping rule, and ends closer to the
-optimum.
+With adaptive restart (O'Donoghue and Candès, 2015): momentum is reset where it points uphill. On MNIST this saves a
+third of the iterations at the same stopping rule, and ends closer to the optimum.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ from typing import NamedTuple, Protocol
 from .._backend import Array, namespace, norm
 from .solution import Solution
 
-TINY = 1e-30
+TINY = 1e-30  # avoids division by zero
 
 Callback = Callable[[int, float], None]
 
 
 class Advanced(NamedTuple):
-    """Where a step led: the next point and its extrapolation, and what the iteration is judged by."""
+    """Result of a step: the next point, its extrapolation, and the numbers that stopping and restart depend on."""
 
     S: Array
     Z: Array
     moved: float  # ||Z_next - Z||
     size: float  # ||Z||
-    turned: float  # <Z - S_next, S_next - S>: positive where momentum leads uphill
+    turned: float  # <Z - S_next, S_next - S>: positive where momentum points uphill
 
 
 Step = Callable[[Array, Array, float], Advanced]
@@ -57,7 +56,7 @@ class Proximable(Protocol):
 
 
 def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: float) -> Step:
-    """Make the step of Algorithm 1 in plain array operations, for ``step`` = 1 / Lipschitz constant."""
+    """Return the step of Algorithm 1 in plain array operations; ``step`` is 1 / Lipschitz constant."""
 
     def advance(S: Array, Z: Array, momentum: float) -> Advanced:
         S_next = nonsmooth.prox(Z - step * smooth.grad(Z), step)
@@ -79,7 +78,7 @@ def fista(
     objective: Callable[[Array], float] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """Minimise smooth + nonsmooth by accelerated proximal gradient steps from ``X0``.
+    """Minimize smooth + nonsmooth by accelerated proximal gradient steps from ``X0``.
 
     Stops when the extrapolated point moves by less than ``tol`` relative to its norm, that is
     ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if given.
@@ -89,7 +88,7 @@ def fista(
     step
         From :func:`proximal_step`, or a faster function with the same contract.
     X0
-        First point; not written to.
+        Initial point; not written to.
     tol, max_iter, size
         Stopping rule.
     objective

@@ -1,4 +1,4 @@
-"""What an iterative method returns."""
+"""Results of iterative methods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._backend import Array
 
 
 class Iterated:
-    """Answer of an iterative method, which may have stopped too soon."""
+    """Result of an iterative method, which may not have converged."""
 
     n_iter: int
     converged: bool
@@ -38,13 +38,13 @@ class Solution(Iterated):
     X
         The solution.
     n_iter
-        Iterations made.
+        Number of iterations.
     converged
-        Whether the stopping rule was met before the iterations ran out.
+        Whether the stopping rule was met.
     residual
-        The quantity the stopping rule looks at, at the end.
+        Final value of what the stopping rule compares.
     objective
-        Objective after each iteration, where it was asked for.
+        Objective after each iteration, if requested.
     """
 
     X: Array
@@ -52,6 +52,39 @@ class Solution(Iterated):
     converged: bool
     residual: float
     objective: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankPlusSparse(Iterated):
+    """Result of a solver that splits X into a low-rank and a sparse part.
+
+    Attributes
+    ----------
+    low_rank, sparse
+        (n, p) parts L and S. Zeros of the sparse part are exact.
+    dual
+        (n, p) multiplier of ``L + S = X``: at the optimum a subgradient of the weighted l1 norm at S, and of the other
+        terms at L.
+    rank
+        Rank of ``low_rank``.
+    n_iter, converged
+        Iterations made, and whether the stopping rule was met.
+    residual
+        What the stopping rule compares: ``||X - L - S||_F / ||X||_F`` of RPCA, the larger of the relative primal and
+        dual residuals of RPCAG.
+    """
+
+    low_rank: Array
+    sparse: Array
+    dual: Array
+    rank: int
+    n_iter: int
+    converged: bool
+    residual: float
+
+    def solution(self) -> Solution:
+        """Return the low-rank part alone."""
+        return Solution(self.low_rank, self.n_iter, converged=self.converged, residual=self.residual)
 
     @classmethod
     def exact(cls, X: Array) -> Solution:
