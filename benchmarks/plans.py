@@ -23,7 +23,7 @@ from sklearn import datasets as tables
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.bench.growth import clouds
 from graphlowrank.bench.memory import forget_peak, peak_memory
-from graphlowrank.cli.planned import some_rows
+from graphlowrank.cli.plan import pilot_rows
 from graphlowrank.datasets import load_pbmc
 from graphlowrank.estimators.plan import plan
 from graphlowrank.experiments.data import DATA
@@ -60,7 +60,7 @@ def answer(name: str, task: str, what: str) -> dict[str, object]:
         forget_peak()
         model = MODELS[task](k, random_state=0).fit(X)
         return {"stages": model.stage_seconds_, "gigabytes": (peak_memory() or 0) / 1e9}
-    rows = some_rows(X) if what == "rows" else None
+    rows = pilot_rows(X) if what == "rows" else None
     found = plan(*X.shape, task=task, n_clusters=k, data=rows, itemsize=X.itemsize)
     return {"stages": {stage.name: stage.seconds for stage in found.stages}, "gigabytes": found.gigabytes}
 

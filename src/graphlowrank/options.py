@@ -11,21 +11,20 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ._literals import LossName, SolverName
 from ._threads import resolve_n_jobs
 from .auto.choice import Choice
 from .decoders import DECODERS
 from .graphs.laplacian import LaplacianKind
 from .graphs.search import Engine
-from .models.losses import LossName
 from .reduction import Reduction
 from .reduction.kron import EXACT_UP_TO
 from .sampling import required_samples
 
 SideName = Literal["sample", "feature"]
-SolverName = Literal["frpcag", "rpca", "rpcag"]
 
 CHOICES = {
-    "loss": ("l1", "l2", "huber"),
+    "loss": get_args(LossName),
     "neighbors": ("auto", "exact", "approximate"),
     "laplacian": ("auto", "combinatorial", "normalized"),
     "reduction": ("auto", "exact", "random_walk", "rebuild"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._backend import Array
 from .._evenly import evenly
+from .._literals import ClusterScaling
 from .._progress import Progress
 from .._threads import limit_threads
 from ..auto.choice import Choice
@@ -40,7 +41,7 @@ UNKNOWN_CLUSTERS = 10  # to compare scalings by, before their number is known
 OPTIONS = {
     "scores": ("auto", "whitened", "scaled"),
     "partition": ("graph", "k-means"),
-    "scaling": ("auto", "none", "samples", "features"),
+    "scaling": get_args(ClusterScaling),
 }
 
 

@@ -7,11 +7,10 @@ is missing: it costs nothing and its prox is the identity, whatever finite numbe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from .._backend import Array, namespace
-
-LossName = Literal["l1", "l2", "huber"]
+from .._literals import LossName
 
 
 @dataclass(frozen=True, eq=False)

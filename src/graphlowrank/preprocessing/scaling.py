@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.linalg import eigh
 
 from .._backend import Array
 from .._evenly import evenly
+from .._literals import RecoveryScaling
 from .._threads import single_threaded_libraries
 from ..decoders import LowRankMatrix
 from ..graphs import knn_graph
@@ -20,7 +21,7 @@ from .sparse import Data, ShiftedSparse, dense_rows
 from .standardize import mean_and_deviation, standardised
 
 ScalingName = Literal["none", "samples", "features"]
-OF_RECOVERY = ("auto", "none", "features")
+OF_RECOVERY = get_args(RecoveryScaling)
 LOOKED_AT = 1000  # samples: enough to tell graphs apart
 FEW_FEATURES = 20  # taking mean and deviation off samples of fewer numbers leaves too little
 DOMINANT = 2.0  # features that hold all variance, in effect

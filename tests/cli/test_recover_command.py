@@ -20,8 +20,9 @@ from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
-from graphlowrank.cli.preparing import Prepared
-from graphlowrank.io import Table, read, write_matrix
+from graphlowrank.cli.fit import FitPage
+from graphlowrank.cli.residual import Residual, examples, residual_size
+from graphlowrank.io import read, write_matrix
 from helpers import interruptible
 
 HELP = "see graphlowrank recover --help, or run it again with --debug to see where it failed"
@@ -77,7 +78,7 @@ def test_the_matrix_is_that_of_the_library_and_closer_to_the_truth(here):
     share = np.linalg.norm(X - wanted) / np.linalg.norm(X - CompressivePCA(2, random_state=0).fit(X).offset_)
     assert result.stdout.splitlines()[:2] == [
         "60 samples x 12 features of in.csv.",
-        f"Recovered a matrix of rank 2; the residual is {share:.3f} of the data, centred.",
+        f"Recovered a matrix of rank 2; the residual is {share:.3f} of the data, centered.",
     ]
     assert result.stderr.splitlines()[-1] == "wrote new/out.csv, new/errors.csv"
     assert tree(here) == ["in.csv", "new", "new/errors.csv", "new/out.csv"]
@@ -189,11 +190,11 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o in.csv", "--output is the input itself", HELP),
         ("in.csv -o x.csv -s ./x.csv", "--output and --sparse are the same place", HELP),
         ("in.csv -o x.zarr -s x.zarr/y.npy", "--output and --sparse are the same place, or one is inside", HELP),
-        ("in.csv -o mine.zarr", "mine.zarr is a folder of other things, which is not replaced.", PLACE),
+        ("in.csv -o mine.zarr", "mine.zarr is a folder with other files, which is not replaced.", PLACE),
         ("in.csv -o file/out.npy", "cannot write file/out.npy: ", PLACE),
         ("in.csv -o out.npy --graph g", "in.csv takes no graph", HELP),
-        ("gaps.csv -o out.npy", "gaps.csv has no value in row 2.", "leave out rows without any value"),
-        ("inf.csv -o out.npy", "inf.csv has 1 value that is infinite, the first in row 2", "put numbers there"),
+        ("gaps.csv -o out.npy", "gaps.csv has no value in row 2.", "remove rows without any value"),
+        ("inf.csv -o out.npy", "inf.csv has 1 infinite value, the first in row 2", "replace them by numbers"),
     ],
 )
 def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
@@ -231,8 +232,8 @@ def failing_with(error, name):
     [
         (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
         (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
-        (command.FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
-        (outputs, "_to_disk", Mock(side_effect=OSError(28, "no space")), "error: no space"),
+        (FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
+        (outputs, "_sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
     ],
 )
 def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, broken, said):
@@ -290,14 +291,14 @@ def test_both_commands_have_the_same_options_for_the_same_things():
 def test_a_residual_is_computed_where_it_is_asked_for():
     _, X = make_matrix()
     low_rank = CompressivePCA(2, random_state=0).fit(X).low_rank_
-    residual = command.Residual(X, low_rank)
+    residual = Residual(X, low_rank)
     whole = X - low_rank.to_array()
     assert residual.shape == X.shape
     for index in (slice(3, 7), (slice(None), slice(2, 5))):
         assert_allclose(residual[index], whole[index], atol=1e-12)
-    left = command.left_over(residual, low_rank.offset)
+    left = residual_size(residual, low_rank.offset)
     assert_allclose(left.of_samples, np.linalg.norm(whole, axis=1))
-    assert left.share == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
+    assert left.relative == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
     assert_array_equal(X, make_matrix()[1])
 
 
@@ -315,42 +316,40 @@ def dotted(seed=0):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 12 * 7)
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 12 * 7)
 
 
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_residual_leaves_out_what_is_missing(sparse):
     X, low_rank = dotted()
-    residual = command.Residual(sp.csr_array(X) if sparse else X, low_rank)
+    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
     known = ~np.isnan(X)
     for index in (slice(3, 7), (slice(None), slice(2, 5))):
         assert_array_equal(residual[index], (X - low_rank)[index])
     offset = np.arange(12.0)
-    left = command.left_over(residual, offset)
+    left = residual_size(residual, offset)
     errors = np.where(known, X - low_rank, 0)
     assert_allclose(left.of_samples, np.linalg.norm(errors, axis=1))
-    assert left.share == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
+    assert left.relative == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
     medians = [np.nanmedian(np.abs(X - low_rank)[a : a + 7]) for a in range(0, 60, 7)]
     assert left.typical == pytest.approx(np.median(medians))
 
 
 @pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("picture", [None, (3, 4)])
+@pytest.mark.parametrize("image_shape", [None, (3, 4)])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, picture):
+def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, image_shape):
     X, low_rank = dotted()
-    data = Prepared(sp.csr_array(X) if sparse else X, None, None, ())
-    residual = command.Residual(data.X, low_rank)
-    left = command.left_over(residual, np.zeros(12))
-    found, n_filled = command._recovered(data, Table(X, picture=picture), residual, residual, left)
+    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
+    found, n_imputed = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
     assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
     shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
     missing = np.isnan(X[shown])
-    assert n_filled == missing.sum() > 0
+    assert n_imputed == missing.sum() > 0
     assert np.isfinite(found.given).all()
     assert_array_equal(found.given[missing], found.recovered[missing])
-    wanted = X[shown] if picture else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    wanted = X[shown] if image_shape else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
     assert_allclose(found.given[~missing], wanted[~missing])
 
 
@@ -364,7 +363,7 @@ def test_gaps_go_all_the_way(here, sparse):
     assert json.loads(result.stdout)["prepared"] == [f"{n_missing} of 720 values are missing"]
     assert_allclose(np.load("out.npy") + np.load("errors.npy"), X)  # NaN where the data have it
     page = (here / "r.html").read_text(encoding="utf-8")
-    assert "values that are missing are shown as recovered" in page
+    assert "missing values are shown as recovered" in page
     assert not re.search(r"[ML ]nan|>nan<", page)  # nothing is drawn or said of what is not there
 
 

@@ -18,24 +18,23 @@ from typer.testing import CliRunner
 
 from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressiveClustering
-from graphlowrank.cli import app, outputs, preparing
+from graphlowrank.cli import app, outputs
 from graphlowrank.cli import cluster as command
-from graphlowrank.cli.cluster import plane_of
-from graphlowrank.cli.options import OPTION_OF, ScaledBy, in_options
-from graphlowrank.cli.preparing import Preparation, prepare
-from graphlowrank.cli.shell import RemedyError
-from graphlowrank.cli.telling import as_text, in_sizes
-from graphlowrank.estimators.clustering import OPTIONS
+from graphlowrank.cli import prepare as prepare_module
+from graphlowrank.cli.cluster import describe_sizes, project_on_centers
+from graphlowrank.cli.console import RemedyError, to_json
+from graphlowrank.cli.fit import FitPage
+from graphlowrank.cli.options import OPTION_NAMES, to_option_names
+from graphlowrank.cli.prepare import FEWER_FEATURES, Preparation, prepare
 from graphlowrank.graphs import knn_graph
 from graphlowrank.io import Table
 from graphlowrank.io.writing import labels as label_files
-from graphlowrank.preprocessing.principal import coordinates
+from graphlowrank.preprocessing.principal import principal_scores
 from helpers import interruptible
 
 HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
 PLACE = "choose another place for the output"
 INPUT = "check the name of the input, and that it may be read"
-FILL = "fill them in, or leave out these rows or columns: values cannot be missing yet"
 SLOW = """
 import signal, sys, time
 from graphlowrank.cli import app, cluster
@@ -154,7 +153,6 @@ def test_options_reach_the_model(here, monkeypatch):
         seen.reset_mock()
         run(f"{auto} in.csv -o out.csv")
         assert "downsampling" not in seen.call_args.kwargs
-    assert {kind.value for kind in ScaledBy} == set(OPTIONS["scaling"])
 
 
 def test_arrays_are_chosen_and_turned(here, blobs):
@@ -177,13 +175,13 @@ def test_json_is_all_of_stdout(here):
 
 
 def test_json_has_no_numbers_that_are_none():
-    record = {"words": "x", "a": float("nan"), "b": [1, {"c": float("inf")}], "d": (2.5,)}
-    assert json.loads(as_text(record)) == {"a": None, "b": [1, {"c": None}], "d": [2.5]}
+    record = {"a": float("nan"), "b": [1, {"c": float("inf")}], "d": (2.5,)}
+    assert json.loads(to_json(record)) == {"a": None, "b": [1, {"c": None}], "d": [2.5]}
 
 
 def test_many_sizes_are_told_by_the_extremes():
-    assert in_sizes([5]) == "5 samples"
-    assert in_sizes(range(1, 20)) == "19 to 1 samples"
+    assert describe_sizes([5]) == "5 samples"
+    assert describe_sizes(range(1, 20)) == "19 to 1 samples"
 
 
 def test_clusters_without_a_sample_are_said(here, monkeypatch):
@@ -194,7 +192,7 @@ def test_clusters_without_a_sample_are_said(here, monkeypatch):
             return self
 
     monkeypatch.setattr(command, "CompressiveClustering", Model)
-    assert "2 clusters of 80 and 40 samples (1 of 3 got no sample);" in done("in.csv -k 3 -o out.csv -r r.html").stdout
+    assert "2 clusters of 80 and 40 samples (1 of 3 are empty);" in done("in.csv -k 3 -o out.csv -r r.html").stdout
 
 
 # --- AnnData ---
@@ -221,13 +219,13 @@ def test_anndata_gets_its_labels_in_place(here, blobs):
     labels = found.obs["kind"].astype(str).astype(int).to_numpy()
     assert_array_equal(labels, CompressiveClustering(3, random_state=0).fit(blobs[0].astype(np.float32)).labels_)
     X = blobs[0].astype(np.float32)
-    assert_allclose(found.obsm["X_kind"], coordinates(X, 3)[0], atol=1e-4)
+    assert_allclose(found.obsm["X_kind"], principal_scores(X, 3)[0], atol=1e-4)
     assert found.obsm["X_kind"].shape == (120, 5)
     assert tree(here) == ["in.csv", "in.h5ad"]
 
 
 def test_coordinates_are_those_of_the_scaled_data_that_the_model_holds(here, monkeypatch):
-    models, seen = [], Mock(side_effect=coordinates)
+    models, seen = [], Mock(side_effect=principal_scores)
 
     class Model(CompressiveClustering):
         def fit(self, X, y=None):
@@ -235,7 +233,7 @@ def test_coordinates_are_those_of_the_scaled_data_that_the_model_holds(here, mon
             return super().fit(X)
 
     monkeypatch.setattr(command, "CompressiveClustering", Model)
-    monkeypatch.setattr(command, "coordinates", seen)
+    monkeypatch.setattr(command, "principal_scores", seen)
     done("in.csv -k 3 --scaling features -o out.h5ad -r r.html")
     assert seen.call_args.args[0] is models[0]._fit_X  # no copy is made to scale them again
     done("in.csv -k 3 -o out.csv")
@@ -286,7 +284,7 @@ def test_a_graph_of_the_file_is_used(here, blobs):
     make_h5ad("far.h5ad", X, np.triu(graph.toarray()))
     cause, remedy = failure(run("far.h5ad --graph connectivities -o out.npy"))
     assert cause == "the graph 'connectivities' of far.h5ad is not symmetric."
-    assert remedy == "choose one of weights, such as connectivities: distances are no weights"
+    assert remedy == "choose a graph of edge weights, such as connectivities, not of distances"
     cause, _ = failure(run("in.h5ad --graph none -o out.npy"))
     assert cause == "in.h5ad holds no graph 'none'; it holds connectivities."
 
@@ -297,7 +295,7 @@ def test_a_graph_of_the_file_is_used(here, blobs):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
     counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 40 * 7)  # rows come in blocks of seven
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)  # rows come in blocks of seven
     values = sp.csr_array(counts) if sparse else counts
     names = tuple(f"g{i}" for i in range(40))
     found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
@@ -325,11 +323,11 @@ def test_cells_are_told_apart_by_normalised_counts(here):
 
 def test_what_does_not_fit_into_memory_is_refused_and_fewer_features_are_not(here, monkeypatch):
     np.save("in.npy", make_counts()[0].astype(float).astype(int))  # whole numbers are copied
-    monkeypatch.setattr(preparing, "allowed_bytes", lambda: 2 * 90 * 20 * 8)
+    monkeypatch.setattr(prepare_module, "allowed_bytes", lambda: 2 * 90 * 20 * 8)
     assert failure(run("in.npy -k 3 -o out.npy")) == (
-        "in.npy needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", preparing.FEWER
+        "in.npy needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", FEWER_FEATURES
     )  # fmt: skip
-    assert failure(run("in.npy -k 3 -o out.npy --top-features 21"))[1] == preparing.FEWER
+    assert failure(run("in.npy -k 3 -o out.npy --top-features 21"))[1] == FEWER_FEATURES
     done("in.npy -k 3 -o out.npy --top-features 20")
 
 
@@ -337,11 +335,11 @@ def test_sparse_tables_that_stay_sparse_need_no_room_for_a_dense_one(here, monke
     counts, kinds = make_counts()
     sp.save_npz("in.npz", sp.csr_matrix(counts.astype(np.float32)))
     np.save("in.npy", counts)
-    monkeypatch.setattr(preparing, "allowed_bytes", lambda: 1)
+    monkeypatch.setattr(prepare_module, "allowed_bytes", lambda: 1)
     done("in.npz -k 3 --normalize-counts -o out.npy -r r.html")
     labels = np.load("out.npy")
     assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
-    assert failure(run("in.npy -k 3 -o out.npy"))[1] == preparing.FEWER
+    assert failure(run("in.npy -k 3 -o out.npy"))[1] == FEWER_FEATURES
     with pytest.raises(RemedyError):
         prepare(Table(sp.csr_array(counts)), Preparation(), Path("x"), only_dense=True)
 
@@ -360,7 +358,7 @@ def with_gaps(X, *places):
 @pytest.mark.parametrize("preparation", [Preparation(), Preparation(normalize_counts=True, top_features=39)])
 def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparation):
     counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 40 * 7)
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)
     X = with_gaps(counts, (3, 4), (50, 2), (50, 6))
     found = prepare(Table(sp.csr_array(X) if sparse else X), preparation, Path("x"))
     assert isinstance(found.X, np.ndarray)  # the estimators take gaps in dense matrices
@@ -382,13 +380,13 @@ def test_missing_values_are_said(here, blobs):
 @pytest.mark.parametrize(
     ("places", "asked", "cause", "remedy"),
     [
-        ([(2, slice(None))], {}, "x has no value in row 3 ('s2').", "leave out rows without any value"),
-        ([2, 5, 6], {}, "x has no value in row 3 ('s2'), nor in 2 other rows.", "leave out rows without any value"),
-        ([(slice(None), 1)], {}, "x has no value in column 2 ('b').", "leave out columns without any value"),
+        ([(2, slice(None))], {}, "x has no value in row 3 ('s2').", "remove rows without any value"),
+        ([2, 5, 6], {}, "x has no value in row 3 ('s2'), nor in 2 other rows.", "remove rows without any value"),
+        ([(slice(None), 1)], {}, "x has no value in column 2 ('b').", "remove columns without any value"),
         ([(slice(None), [1, 3])], {"top_features": 3}, "x has no value in column 2 ('b').",
-         "leave out columns without any value"),
+         "remove columns without any value"),
         ([(0, [0, 2])], {"top_features": 2}, "x has no value of the kept features in row 1 ('s0').",
-         "leave out rows without any value, or keep more features"),
+         "remove rows without any value, or keep more features"),
     ],
 )  # fmt: skip
 def test_samples_and_features_without_any_value_are_refused(sparse, places, asked, cause, remedy):
@@ -408,7 +406,7 @@ def test_features_without_any_value_are_not_chosen():
 
 def test_gaps_do_not_hide_values_without_a_logarithm():
     X = with_gaps(-np.ones((8, 4)), (0, 0))
-    with pytest.raises(RemedyError, match="negative values, the least is -1"):
+    with pytest.raises(RemedyError, match="negative values, down to -1"):
         prepare(Table(X), Preparation(normalize_counts=True), Path("x"))
 
 
@@ -417,8 +415,8 @@ def test_infinite_values_are_refused_where_missing_ones_are_not(here, blobs):
     X[5, 1] = np.inf
     np.save("gaps.npy", X)
     assert failure(run("gaps.npy -o out.csv")) == (
-        "gaps.npy has 1 value that is infinite, the first in row 6, column 2.",
-        "put numbers there, or leave the cells empty: values may be missing",
+        "gaps.npy has 1 infinite value, the first in row 6, column 2.",
+        "replace them by numbers, or leave the cells empty: values may be missing",
     )
 
 
@@ -429,7 +427,7 @@ def test_infinite_values_of_a_sparse_table_are_counted_and_the_first_is_named(he
     sparse = sp.csr_array(([1.0, np.inf, 2.0], ([0, 2, 2], [1, 0, 3])), shape=(4, 5))
     sp.save_npz("gaps.npz", sparse)
     assert failure(run("gaps.npz -o out.csv"))[0].endswith(
-        "has 1 value that is infinite, the first in row 3, column 1."
+        "has 1 infinite value, the first in row 3, column 1."
     )
     assert tree(here) == ["gaps.npz", "in.csv"]
 
@@ -439,8 +437,8 @@ def test_infinite_values_of_a_sparse_table_are_counted_and_the_first_is_named(he
     [("in.csv", "--output"), ("in.csv -o out.csv -k 0", "'0' is neither"), ("in.csv -o out.csv -k many", "'many' is"),
      ("in.csv -o out.csv --scaling some", "features"), ("in.csv -o out.csv --draws 0", "--draws"),
      *((f"in.csv -o out.csv --downsampling {words}", text) for words, text in {
-         "0.5 2": "'0.5' is no number >= 1: give two of them, or 'auto' alone", "2 b": "'b' is no number",
-         "inf 2": "'inf' is no number", "nan 2": "'nan' is no number", "2 auto": "'auto' is no number",
+         "0.5 2": "'0.5' is not a number >= 1: give two of them, or 'auto' alone", "2 b": "'b' is not a number",
+         "inf 2": "'inf' is not a number", "nan 2": "'nan' is not a number", "2 auto": "'auto' is not a number",
          "auto 2": "unexpected extra argument", "2": "--downsampling",
      }.items()),
      ("in.csv -o .", "--output"), ("in.csv -o out.csv --top-features 0", "--top-features"), ("-o out.csv", "FILE")],
@@ -462,8 +460,8 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o text.csv/out.csv", "cannot write text.csv/out.csv: ", PLACE),
         ("in.csv -o out.csv --key X", "in.csv takes no key", HELP),
         ("in.csv -o out.csv --column confidence", "--column must not be 'confidence'", HELP),
-        ("in.csv -o out.csv --normalize-counts", "in.csv has negative values, the least is -", "leave out --norma"),
-        ("in.csv -o out.csv --log1p", "in.csv has values down to -", "leave out --log1p"),
+        ("in.csv -o out.csv --normalize-counts", "in.csv has negative values, down to -", "omit --norma"),
+        ("in.csv -o out.csv --log1p", "in.csv has values down to -", "omit --log1p"),
     ],
 )
 def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
@@ -498,15 +496,15 @@ def test_warnings_of_the_library_name_the_options(here):
 def test_options_that_messages_are_put_in_exist():
     commands = typer.main.get_command(app).commands
     options = {opt for name in ("cluster", "recover") for option in commands[name].params for opt in option.opts}
-    assert set(OPTION_OF.values()) <= options
+    assert set(OPTION_NAMES.values()) <= options
     model = {**CompressiveClustering().get_params(), "n_components": None}
-    assert {name for name in OPTION_OF if name.isidentifier()} <= set(model)
+    assert {name for name in OPTION_NAMES if name.isidentifier()} <= set(model)
 
 
 @pytest.mark.parametrize("text", ["n_clusters.csv has text", "/data/downsampling/x.npy is damaged",
                                   "my_n_jobs is", "downsampling-2.csv has 3 columns", "a column of text"])  # fmt: skip
 def test_names_of_files_and_words_are_left_alone(text):
-    assert in_options(text) == text
+    assert to_option_names(text) == text
 
 
 @pytest.mark.parametrize(
@@ -531,8 +529,8 @@ def test_debug_shows_the_failure_itself(here):
     [
         (command, "write_labels", OSError(28, "no space"), "error: no space"),
         (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
-        (command.FitPage, "to_html", ValueError("no"), "error: no"),
-        (outputs, "_to_disk", OSError(28, "no space"), "error: no space"),
+        (FitPage, "to_html", ValueError("no"), "error: no"),
+        (outputs, "_sync", OSError(28, "no space"), "error: no space"),
         (label_files, "writing", OSError(28, "no space"), "error: no space"),
     ],
 )
@@ -592,8 +590,8 @@ def test_completion_is_offered_and_can_be_installed(tmp_path):
 
 def test_the_plane_holds_the_centres(blobs):
     X, kinds = blobs
-    scores, _ = coordinates(X, 3)
-    places = plane_of(scores, kinds)
+    scores, _ = principal_scores(X, 3)
+    places = project_on_centers(scores, kinds)
     centres = np.stack([places[kinds == kind].mean(axis=0) for kind in range(3)])
     apart = np.stack([scores[kinds == kind].mean(axis=0) for kind in range(3)])
     for one, other in ((0, 1), (0, 2), (1, 2)):  # three centres lie in a plane: nothing of their distances is lost
@@ -606,6 +604,6 @@ def test_the_plane_holds_the_centres(blobs):
 def test_few_clusters_and_few_features_have_a_plane_too(n_clusters, n_features):
     rng = np.random.default_rng(0)
     X, labels = rng.standard_normal((20, n_features)), np.arange(20) % n_clusters
-    places = plane_of(coordinates(X, n_clusters)[0], labels)
+    places = project_on_centers(principal_scores(X, n_clusters)[0], labels)
     assert places.shape == (20, 2)
     assert (np.ptp(places, axis=0) > 0).sum() == min(2, n_features)
