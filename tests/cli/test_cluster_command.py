@@ -1,8 +1,7 @@
-"""The command ``graphlowrank cluster``, as its users meet it."""
+"""The command ``graphlowrank cluster``, end to end."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,54 +17,14 @@ from typer.testing import CliRunner
 
 from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressiveClustering
-from graphlowrank.cli import app, outputs
+from graphlowrank.cli import app
 from graphlowrank.cli import cluster as command
-from graphlowrank.cli import prepare as prepare_module
 from graphlowrank.cli.cluster import describe_sizes, project_on_centers
-from graphlowrank.cli.console import RemedyError, to_json
-from graphlowrank.cli.fit import FitPage
-from graphlowrank.cli.options import OPTION_NAMES, to_option_names
-from graphlowrank.cli.prepare import FEWER_FEATURES, Preparation, prepare
+from graphlowrank.cli.console import to_json
 from graphlowrank.graphs import knn_graph
-from graphlowrank.io import Table
-from graphlowrank.io.writing import labels as label_files
 from graphlowrank.preprocessing.principal import principal_scores
-from helpers import interruptible
 
 HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
-PLACE = "choose another place for the output"
-INPUT = "check the name of the input, and that it may be read"
-SLOW = """
-import signal, sys, time
-from graphlowrank.cli import app, cluster
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
-write = cluster.write_labels
-def wait(*parts, **named):
-    write(*parts, **named)
-    print("written", file=sys.stderr, flush=True)
-    time.sleep(60)
-cluster.write_labels = wait
-app()
-"""
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, blobs):
-    monkeypatch.chdir(tmp_path)
-    X, _ = blobs
-    names = [f"wine {row}, old" for row in range(len(X))]
-    pd.DataFrame(X, index=names, columns=[f"f{i}" for i in range(X.shape[1])]).to_csv("in.csv")
-    return tmp_path
-
-
-def make_counts(seed=0):
-    """Counts of 90 cells of three kinds, of unequal depth, and 40 genes of which the first 15 differ."""
-    rng = np.random.default_rng(seed)
-    rates = np.ones((3, 40))
-    for kind in range(3):
-        rates[kind, 5 * kind : 5 * kind + 5] = 12
-    kinds = np.repeat(np.arange(3), 30)
-    return rng.poisson(rates[kinds] * rng.uniform(1, 5, (90, 1))), kinds
 
 
 def run(words):
@@ -129,7 +88,7 @@ def test_one_seed_gives_the_same_bytes_whatever_the_threads(here):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
-def test_a_link_is_followed_and_names_the_kind(here, blobs):
+def test_links_are_followed(here, blobs):
     (here / "out.npy").symlink_to("labels.bin")
     done("in.csv -k 3 -o out.npy")
     assert (here / "out.npy").is_symlink()
@@ -155,7 +114,7 @@ def test_options_reach_the_model(here, monkeypatch):
         assert "downsampling" not in seen.call_args.kwargs
 
 
-def test_arrays_are_chosen_and_turned(here, blobs):
+def test_arrays_are_selected_and_transposed(here, blobs):
     np.savez("in.npz", first=np.ones((3, 3)), second=blobs[0].T)
     done("in.npz --key second --transpose -k 3 -o out.npy")
     assert_array_equal(np.load("out.npy"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
@@ -174,17 +133,17 @@ def test_json_is_all_of_stdout(here):
     assert found["warnings"] == []
 
 
-def test_json_has_no_numbers_that_are_none():
+def test_json_has_null_for_numbers_that_are_not_finite():
     record = {"a": float("nan"), "b": [1, {"c": float("inf")}], "d": (2.5,)}
     assert json.loads(to_json(record)) == {"a": None, "b": [1, {"c": None}], "d": [2.5]}
 
 
-def test_many_sizes_are_told_by_the_extremes():
+def test_many_sizes_are_described_by_the_extremes():
     assert describe_sizes([5]) == "5 samples"
     assert describe_sizes(range(1, 20)) == "19 to 1 samples"
 
 
-def test_clusters_without_a_sample_are_said(here, monkeypatch):
+def test_empty_clusters_are_reported(here, monkeypatch):
     class Model(CompressiveClustering):
         def fit(self, X, y=None):
             super().fit(X)
@@ -224,7 +183,7 @@ def test_anndata_gets_its_labels_in_place(here, blobs):
     assert tree(here) == ["in.csv", "in.h5ad"]
 
 
-def test_coordinates_are_those_of_the_scaled_data_that_the_model_holds(here, monkeypatch):
+def test_scores_are_those_of_the_scaled_data(here, monkeypatch):
     models, seen = [], Mock(side_effect=principal_scores)
 
     class Model(CompressiveClustering):
@@ -241,7 +200,7 @@ def test_coordinates_are_those_of_the_scaled_data_that_the_model_holds(here, mon
 
 
 @pytest.mark.parametrize("column", ["cell", "_index", ".", "a/b", "sample", "confidence"])
-def test_a_column_that_the_file_cannot_take_is_refused_before_any_work(here, monkeypatch, blobs, column):
+def test_a_column_that_the_file_cannot_take_is_an_error_before_any_work(here, monkeypatch, blobs, column):
     anndata = pytest.importorskip("anndata")
     obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(120)], name="cell"))
     anndata.AnnData(blobs[0], obs=obs).write_h5ad("in.h5ad")
@@ -263,7 +222,7 @@ def test_the_confidence_must_not_take_the_place_of_the_names_either(here, monkey
     assert failure(run("in.h5ad -o in.h5ad"))[0].startswith("--column must not be 'label_confidence', which holds")
 
 
-def test_anndata_of_an_old_layout_is_refused_before_any_work(here, monkeypatch, blobs):
+def test_anndata_of_an_old_layout_is_an_error_before_any_work(here, monkeypatch, blobs):
     h5py = pytest.importorskip("h5py")
     with h5py.File("old.h5ad", "w") as file:
         file["X"] = blobs[0]
@@ -287,276 +246,6 @@ def test_a_graph_of_the_file_is_used(here, blobs):
     assert remedy == "choose a graph of edge weights, such as connectivities, not of distances"
     cause, _ = failure(run("in.h5ad --graph none -o out.npy"))
     assert cause == "in.h5ad holds no graph 'none'; it holds connectivities."
-
-
-# --- counts ---
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
-    counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)  # rows come in blocks of seven
-    values = sp.csr_array(counts) if sparse else counts
-    names = tuple(f"g{i}" for i in range(40))
-    found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
-    assert isinstance(found.X, sp.csr_array) == sparse
-    totals = counts.sum(axis=1)
-    whole = np.log1p(counts * np.median(totals) / totals[:, None])
-    kept = np.sort(np.argsort(-whole.var(axis=0))[:12])
-    assert_allclose(found.X.toarray() if sparse else found.X, whole[:, kept])
-    assert found.feature_names == tuple(names[i] for i in kept)
-    assert set(kept) <= set(range(15))  # those that differ between kinds
-
-
-def test_cells_are_told_apart_by_normalised_counts(here):
-    counts, kinds = make_counts()
-    sp.save_npz("in.npz", sp.csr_matrix(counts))
-    result = done("in.npz -k 3 --normalize-counts --top-features 15 -o out.npy")
-    labels = np.load("out.npy")
-    assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
-    assert result.stdout.splitlines()[:3] == [
-        "90 samples x 15 features of in.npz.",
-        "Prepared: every sample to the same total, then log(1 + x).",
-        "Prepared: 15 of 40 features, those of the highest variance.",
-    ]
-
-
-def test_what_does_not_fit_into_memory_is_refused_and_fewer_features_are_not(here, monkeypatch):
-    np.save("in.npy", make_counts()[0].astype(float).astype(int))  # whole numbers are copied
-    monkeypatch.setattr(prepare_module, "allowed_bytes", lambda: 2 * 90 * 20 * 8)
-    assert failure(run("in.npy -k 3 -o out.npy")) == (
-        "in.npy needs 0.0 GiB as a dense matrix of 90 x 40, and 0.0 GiB are free.", FEWER_FEATURES
-    )  # fmt: skip
-    assert failure(run("in.npy -k 3 -o out.npy --top-features 21"))[1] == FEWER_FEATURES
-    done("in.npy -k 3 -o out.npy --top-features 20")
-
-
-def test_sparse_tables_that_stay_sparse_need_no_room_for_a_dense_one(here, monkeypatch):
-    counts, kinds = make_counts()
-    sp.save_npz("in.npz", sp.csr_matrix(counts.astype(np.float32)))
-    np.save("in.npy", counts)
-    monkeypatch.setattr(prepare_module, "allowed_bytes", lambda: 1)
-    done("in.npz -k 3 --normalize-counts -o out.npy -r r.html")
-    labels = np.load("out.npy")
-    assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
-    assert failure(run("in.npy -k 3 -o out.npy"))[1] == FEWER_FEATURES
-    with pytest.raises(RemedyError):
-        prepare(Table(sp.csr_array(counts)), Preparation(), Path("x"), only_dense=True)
-
-
-# --- missing values ---
-
-
-def with_gaps(X, *places):
-    X = X.astype(float).copy()
-    for place in places:
-        X[place] = np.nan
-    return X
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("preparation", [Preparation(), Preparation(normalize_counts=True, top_features=39)])
-def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparation):
-    counts, _ = make_counts()
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)
-    X = with_gaps(counts, (3, 4), (50, 2), (50, 6))
-    found = prepare(Table(sp.csr_array(X) if sparse else X), preparation, Path("x"))
-    assert isinstance(found.X, np.ndarray)  # the estimators take gaps in dense matrices
-    assert np.isnan(found.X).sum() == 3
-    assert found.steps[0] == f"3 of {found.X.size} values are missing"
-    if preparation == Preparation():
-        assert_array_equal(found.X, X)
-
-
-def test_missing_values_are_said(here, blobs):
-    pd.DataFrame(with_gaps(blobs[0], (3, 4), (50, 2)), columns=list("abcdefghij")).to_csv("gaps.csv", index=False)
-    result = done("gaps.csv -k 3 -o out.h5ad -r r.html")
-    assert result.stdout.splitlines()[1] == "Prepared: 2 of 1200 values are missing."
-    assert "3 clusters of 40, 40 and 40 samples" in result.stdout
-    assert "2 of 1200 values are missing" in (here / "r.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize(
-    ("places", "asked", "cause", "remedy"),
-    [
-        ([(2, slice(None))], {}, "x has no value in row 3 ('s2').", "remove rows without any value"),
-        ([2, 5, 6], {}, "x has no value in row 3 ('s2'), nor in 2 other rows.", "remove rows without any value"),
-        ([(slice(None), 1)], {}, "x has no value in column 2 ('b').", "remove columns without any value"),
-        ([(slice(None), [1, 3])], {"top_features": 3}, "x has no value in column 2 ('b').",
-         "remove columns without any value"),
-        ([(0, [0, 2])], {"top_features": 2}, "x has no value of the kept features in row 1 ('s0').",
-         "remove rows without any value, or keep more features"),
-    ],
-)  # fmt: skip
-def test_samples_and_features_without_any_value_are_refused(sparse, places, asked, cause, remedy):
-    X = with_gaps(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, *places)
-    table = Table(sp.csr_array(X) if sparse else X, tuple(f"s{i}" for i in range(8)), tuple("abcd"))
-    with pytest.raises(RemedyError) as caught:
-        prepare(table, Preparation(**asked), Path("x"))
-    assert (str(caught.value), caught.value.remedy) == (cause, remedy)
-
-
-def test_features_without_any_value_are_not_chosen():
-    X = with_gaps(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, (slice(None), 0), (1, 2))
-    found = prepare(Table(X, None, tuple("abcd")), Preparation(top_features=2), Path("x"))
-    assert found.feature_names == ("c", "d")
-    assert found.steps[0] == "1 of 16 values is missing"
-
-
-def test_gaps_do_not_hide_values_without_a_logarithm():
-    X = with_gaps(-np.ones((8, 4)), (0, 0))
-    with pytest.raises(RemedyError, match="negative values, down to -1"):
-        prepare(Table(X), Preparation(normalize_counts=True), Path("x"))
-
-
-def test_infinite_values_are_refused_where_missing_ones_are_not(here, blobs):
-    X = with_gaps(blobs[0], (3, 4))
-    X[5, 1] = np.inf
-    np.save("gaps.npy", X)
-    assert failure(run("gaps.npy -o out.csv")) == (
-        "gaps.npy has 1 infinite value, the first in row 6, column 2.",
-        "replace them by numbers, or leave the cells empty: values may be missing",
-    )
-
-
-# --- refusals ---
-
-
-def test_infinite_values_of_a_sparse_table_are_counted_and_the_first_is_named(here):
-    sparse = sp.csr_array(([1.0, np.inf, 2.0], ([0, 2, 2], [1, 0, 3])), shape=(4, 5))
-    sp.save_npz("gaps.npz", sparse)
-    assert failure(run("gaps.npz -o out.csv"))[0].endswith(
-        "has 1 infinite value, the first in row 3, column 1."
-    )
-    assert tree(here) == ["gaps.npz", "in.csv"]
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [("in.csv", "--output"), ("in.csv -o out.csv -k 0", "'0' is neither"), ("in.csv -o out.csv -k many", "'many' is"),
-     ("in.csv -o out.csv --scaling some", "features"), ("in.csv -o out.csv --draws 0", "--draws"),
-     *((f"in.csv -o out.csv --downsampling {words}", text) for words, text in {
-         "0.5 2": "'0.5' is not a number >= 1: give two of them, or 'auto' alone", "2 b": "'b' is not a number",
-         "inf 2": "'inf' is not a number", "nan 2": "'nan' is not a number", "2 auto": "'auto' is not a number",
-         "auto 2": "unexpected extra argument", "2": "--downsampling",
-     }.items()),
-     ("in.csv -o .", "--output"), ("in.csv -o out.csv --top-features 0", "--top-features"), ("-o out.csv", "FILE")],
-)  # fmt: skip
-def test_wrong_usage_exits_with_2(here, given, text):
-    result = run(given)
-    assert (result.exit_code, result.stdout, tree(here), text in result.stderr) == (2, "", ["in.csv"], True)
-
-
-@pytest.mark.parametrize(
-    ("given", "cause", "remedy"),
-    [
-        ("none.csv -o new/out.csv", "there is no file or folder none.csv.", INPUT),
-        ("none -o new/out.csv", "there is no file or folder none.", INPUT),
-        ("text.csv -o new/out.csv", "text.csv ", HELP),
-        ("in.csv -o out.xyz", "out.xyz is not of a known kind: .csv, .tsv,", HELP),
-        ("in.csv -o ./in.csv", "--output is the input itself", HELP),
-        ("in.csv -o out.csv -r ./out.csv", "--output and --report are the same place", HELP),
-        ("in.csv -o text.csv/out.csv", "cannot write text.csv/out.csv: ", PLACE),
-        ("in.csv -o out.csv --key X", "in.csv takes no key", HELP),
-        ("in.csv -o out.csv --column confidence", "--column must not be 'confidence'", HELP),
-        ("in.csv -o out.csv --normalize-counts", "in.csv has negative values, down to -", "omit --norma"),
-        ("in.csv -o out.csv --log1p", "in.csv has values down to -", "omit --log1p"),
-    ],
-)
-def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
-    monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
-    (here / "text.csv").write_text("a,b\nc,d\n")
-    before = tree(here)
-    said, advice = failure(run(given))
-    assert (said[: len(cause)], advice[: len(remedy)], tree(here)) == (cause, remedy, before)
-
-
-def test_more_clusters_than_samples(here):
-    cause, remedy = failure(run("in.csv -o out.csv -k 500"))
-    assert cause == "--clusters 500 is more than the 120 samples."
-    assert (remedy, tree(here)) == (HELP, ["in.csv"])
-
-
-def test_messages_of_the_library_name_the_options(here):
-    result = run("in.csv -o out.csv -k 8 --downsampling 20 1 -r r.html")
-    assert failure(result)[0] == "--clusters 8 is more than the 6 kept samples (see --downsampling)."
-    cause, _ = failure(run("in.csv -o out.csv --neighbors 120"))
-    assert cause == "--neighbors 120 needs at least 121 samples, got 120 samples; lower --neighbors."
-
-
-@pytest.mark.filterwarnings("default")
-def test_warnings_of_the_library_name_the_options(here):
-    result = done("in.csv -o out.csv -k 2 --downsampling 20 1 --json")
-    said = "--downsampling 20 1 keeps only 6 of 120 samples; expect a coarse answer."
-    assert json.loads(result.stdout)["warnings"] == [said]
-    assert f"warning: {said}" in result.stderr.splitlines()
-
-
-def test_options_that_messages_are_put_in_exist():
-    commands = typer.main.get_command(app).commands
-    options = {opt for name in ("cluster", "recover") for option in commands[name].params for opt in option.opts}
-    assert set(OPTION_NAMES.values()) <= options
-    model = {**CompressiveClustering().get_params(), "n_components": None}
-    assert {name for name in OPTION_NAMES if name.isidentifier()} <= set(model)
-
-
-@pytest.mark.parametrize("text", ["n_clusters.csv has text", "/data/downsampling/x.npy is damaged",
-                                  "my_n_jobs is", "downsampling-2.csv has 3 columns", "a column of text"])  # fmt: skip
-def test_names_of_files_and_words_are_left_alone(text):
-    assert to_option_names(text) == text
-
-
-@pytest.mark.parametrize(
-    ("package", "given", "cause", "install"),
-    [("h5py", "-o out.h5ad", "Writing .h5ad files needs h5py", "graphlowrank[io]"),
-     ("pyarrow", "-o out.parquet", "Writing parquet files needs pyarrow", "graphlowrank[io]"),
-     ("jinja2", "-o out.csv -r r.html", "the report needs jinja2", "graphlowrank[plots]")],
-)  # fmt: skip
-def test_a_missing_package_says_what_to_install(here, monkeypatch, package, given, cause, install):
-    monkeypatch.setitem(sys.modules, package, None)
-    said, remedy = failure(run(f"in.csv {given}"))
-    assert said.startswith(cause)
-    assert (remedy, tree(here)) == (f"pip install {install}", ["in.csv"])
-
-
-def test_debug_shows_the_failure_itself(here):
-    assert isinstance(run("none.csv -o out.csv --debug").exception, FileNotFoundError)
-
-
-@pytest.mark.parametrize(
-    ("home", "step", "error", "said"),
-    [
-        (command, "write_labels", OSError(28, "no space"), "error: no space"),
-        (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
-        (FitPage, "to_html", ValueError("no"), "error: no"),
-        (outputs, "_sync", OSError(28, "no space"), "error: no space"),
-        (label_files, "writing", OSError(28, "no space"), "error: no space"),
-    ],
-)
-def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, error, said):
-    for name in ("out.csv", "r.html"):
-        (here / name).write_text("older")
-    monkeypatch.setattr(home, step, Mock(side_effect=error))
-    result = run("in.csv -k 3 -o out.csv -r r.html")
-    assert result.exit_code == (1 if said.startswith("error") else 130)
-    assert (result.stdout, said in result.stderr.splitlines()) == ("", True)
-    assert tree(here) == ["in.csv", "out.csv", "r.html"]
-    assert {(here / name).read_text() for name in ("out.csv", "r.html")} == {"older"}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_a_signal_in_the_middle_leaves_nothing(here, sent):
-    words = ["cluster", "in.csv", "-k", "3", "-o", "out.csv", "-r", "r.html"]
-    with interruptible([sys.executable, "-c", SLOW, *words]) as process:
-        while process.stderr.readline() not in ("written\n", ""):
-            pass
-        assert len(tree(here)) == 4  # the labels are there, under another name
-        process.send_signal(getattr(signal, sent))
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "interrupted; no half-written file is left\n")
-    assert tree(here) == ["in.csv"]
 
 
 # --- help ---
@@ -585,10 +274,10 @@ def test_completion_is_offered_and_can_be_installed(tmp_path):
     assert done.stdout.split() == ["--normalize-counts"]
 
 
-# --- the plane of the page ---
+# --- projection ---
 
 
-def test_the_plane_holds_the_centres(blobs):
+def test_the_projection_keeps_the_distances_of_centers(blobs):
     X, kinds = blobs
     scores, _ = principal_scores(X, 3)
     places = project_on_centers(scores, kinds)
@@ -601,7 +290,7 @@ def test_the_plane_holds_the_centres(blobs):
 
 @pytest.mark.parametrize("n_clusters", [1, 2])
 @pytest.mark.parametrize("n_features", [1, 2, 6])
-def test_few_clusters_and_few_features_have_a_plane_too(n_clusters, n_features):
+def test_few_clusters_and_few_features_are_projected_too(n_clusters, n_features):
     rng = np.random.default_rng(0)
     X, labels = rng.standard_normal((20, n_features)), np.arange(20) % n_clusters
     places = project_on_centers(principal_scores(X, n_clusters)[0], labels)

@@ -1,4 +1,4 @@
-"""The command ``graphlowrank recover``, as its users meet it."""
+"""The command ``graphlowrank recover``, end to end."""
 
 import json
 import os
@@ -43,7 +43,7 @@ NAMES = [f"day {row}" for row in range(60)], [f"s{column}" for column in range(1
 
 
 def make_matrix(seed=0):
-    """Rank two, smooth from row to row, with one entry in twenty grossly wrong."""
+    """Rank two, smooth from row to row, with one entry in twenty an outlier."""
     rng = np.random.default_rng(seed)
     times = np.linspace(0, 3, 60)[:, None]
     clean = np.hstack([np.sin(times), np.cos(times)]) @ rng.standard_normal((2, 12)) + 4
@@ -116,7 +116,7 @@ def test_options_reach_the_model(here, monkeypatch):
     }  # fmt: skip
 
 
-def test_a_table_in_different_units_is_told_in_those_of_each_feature(here):
+def test_the_residual_of_a_table_in_different_units_is_scaled(here):
     clean = make_matrix()[0]
     X = clean + 0.05 * np.random.default_rng(1).standard_normal(clean.shape)
     units = np.r_[1e5, 1e4, np.full(10, 0.01)]
@@ -149,7 +149,7 @@ def test_chosen_features_keep_their_names(here):
     assert list(found.feature_names) == [f"s{column}" for column in kept]
 
 
-def test_pictures_are_shown_as_pictures(here):
+def test_images_are_shown_as_images(here):
     Path("faces").mkdir()
     for row in range(20):
         grey = np.add.outer(np.arange(6) * 20, np.arange(8) * (row % 5)).astype(np.uint8)
@@ -193,7 +193,7 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o mine.zarr", "mine.zarr is a folder with other files, which is not replaced.", PLACE),
         ("in.csv -o file/out.npy", "cannot write file/out.npy: ", PLACE),
         ("in.csv -o out.npy --graph g", "in.csv takes no graph", HELP),
-        ("gaps.csv -o out.npy", "gaps.csv has no value in row 2.", "remove rows without any value"),
+        ("missing.csv -o out.npy", "missing.csv has no value in row 2.", "remove rows without any value"),
         ("inf.csv -o out.npy", "inf.csv has 1 infinite value, the first in row 2", "replace them by numbers"),
     ],
 )
@@ -202,7 +202,7 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
     (here / "mine.zarr").mkdir()
     for name in ("mine.zarr/notes.txt", "file"):
         (here / name).write_text("mine")
-    (here / "gaps.csv").write_text("a,b\n1,2\n,\n3,4\n")
+    (here / "missing.csv").write_text("a,b\n1,2\n,\n3,4\n")
     (here / "inf.csv").write_text("a,b\n1,2\n3,inf\n")
     before = tree(here)
     said, advice = failure(run(given))
@@ -302,11 +302,11 @@ def test_a_residual_is_computed_where_it_is_asked_for():
     assert_array_equal(X, make_matrix()[1])
 
 
-# --- sparse data, and data with gaps ---
+# --- sparse data, and missing values ---
 
 
-def dotted(seed=0):
-    """Data with zeros and gaps, and a matrix beside it; blocks of seven rows are to be seen as a whole."""
+def incomplete(seed=0):
+    """Data with zeros and missing values, and a low-rank matrix."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((60, 12)) < 0.4, make_matrix()[1], 0.0)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -321,8 +321,8 @@ def few_rows(monkeypatch):
 
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_residual_leaves_out_what_is_missing(sparse):
-    X, low_rank = dotted()
+def test_a_residual_ignores_missing_values(sparse):
+    X, low_rank = incomplete()
     residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
     known = ~np.isnan(X)
     for index in (slice(3, 7), (slice(None), slice(2, 5))):
@@ -339,8 +339,8 @@ def test_a_residual_leaves_out_what_is_missing(sparse):
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("image_shape", [None, (3, 4)])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, image_shape):
-    X, low_rank = dotted()
+def test_missing_values_are_not_counted_and_are_shown_as_recovered(sparse, image_shape):
+    X, low_rank = incomplete()
     residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
     found, n_imputed = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
     assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
@@ -354,11 +354,11 @@ def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, image_
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_gaps_go_all_the_way(here, sparse):
-    X, _ = dotted()
-    sp.save_npz("gaps.npz", sp.csr_array(X))
-    np.save("gaps.npy", X)
-    result = done(f"{'gaps.npz' if sparse else 'gaps.npy'} --rank 2 -o out.npy -s errors.npy -r r.html --json")
+def test_missing_values_in_every_output(here, sparse):
+    X, _ = incomplete()
+    sp.save_npz("missing.npz", sp.csr_array(X))
+    np.save("missing.npy", X)
+    result = done(f"{'missing.npz' if sparse else 'missing.npy'} --rank 2 -o out.npy -s errors.npy -r r.html --json")
     n_missing = np.isnan(X).sum()
     assert json.loads(result.stdout)["prepared"] == [f"{n_missing} of 720 values are missing"]
     assert_allclose(np.load("out.npy") + np.load("errors.npy"), X)  # NaN where the data have it

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from .. import __version__
 from .._literals import LossName, SolverName
@@ -33,7 +34,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001
 def main(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Low-rank structure on graphs: recover and cluster large noisy matrices."""
@@ -42,11 +43,11 @@ def main(
 @app.command("demo")
 def demo_command(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="HTML report to write.")] = Path(
+    output: Annotated[Path, Option("--output", "-o", dir_okay=False, help="HTML report to write.")] = Path(
         "demo/report.html"
     ),
     seed: Seed = 0,
-    noise: Annotated[float, typer.Option(min=0, max=1, help="Fraction of the pixels to corrupt.")] = 0.15,
+    noise: Annotated[float, Option(min=0, max=1, help="Fraction of the pixels to corrupt.")] = 0.15,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -79,14 +80,14 @@ app.command("plan", cls=FitCommand)(plan_command)
 @app.command("bench")
 def bench_command(
     *,
-    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs to run; all if none is given.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the jobs and exit.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny data, to test that everything runs.")] = False,
+    jobs: Annotated[list[str] | None, Argument(help="Jobs to run; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the jobs and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Tiny data, to test that everything runs.")] = False,
     output: ResultFolder = Path("bench-results"),
-    seeds: Annotated[int, typer.Option(min=1, help="Number of runs to average errors over.")] = 1,
+    seeds: Annotated[int, Option(min=1, help="Number of runs to average errors over.")] = 1,
     threads: Threads = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds for one system in a job.")] = 3600,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each system; the fastest is reported.")] = 1,
+    timeout: Annotated[float, Option(min=1, help="Seconds for one system in a job.")] = 3600,
+    repeats: Annotated[int, Option(min=1, help="Runs of each system; the fastest is reported.")] = 1,
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:
@@ -115,14 +116,14 @@ def bench_command(
 @app.command("reproduce")
 def reproduce_command(
     *,
-    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures; all if none is given.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the tables and figures and exit.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Coarser grids and fewer columns; takes minutes.")] = False,
+    names: Annotated[list[str] | None, Argument(help="Tables and figures; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the tables and figures and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Coarser grids and fewer columns; takes minutes.")] = False,
     output: ResultFolder = Path("reproduction"),
     only: Annotated[
-        list[str] | None, typer.Option(help="Run only cells whose name contains this, such as 'CPCA'; may be repeated.")
+        list[str] | None, Option(help="Run only cells whose name contains this, such as 'CPCA'; may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Worker processes; 0 for none.")] = 1,
+    jobs: Annotated[int, Option("--jobs", "-j", min=0, help="Worker processes; 0 for none.")] = 1,
     debug: Debug = False,
 ) -> None:
     """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers.
@@ -162,28 +163,24 @@ def reproduce_command(
 @app.command("video")
 def video_command(
     *,
-    source: Annotated[Path, typer.Argument(metavar="INPUT", help="Video, folder of images, .npy or .npz file.")],
-    background: Annotated[
-        str | None, typer.Option("--background", "-b", metavar="PATH", help="Background to write.")
-    ] = None,
-    foreground: Annotated[
-        str | None, typer.Option("--foreground", "-f", metavar="PATH", help="Foreground to write.")
-    ] = None,
-    mask: Annotated[str | None, typer.Option("--mask", "-m", metavar="PATH", help="Foreground mask to write.")] = None,
+    source: Annotated[Path, Argument(metavar="INPUT", help="Video, folder of images, .npy or .npz file.")],
+    background: Annotated[str | None, Option("--background", "-b", metavar="PATH", help="Background to write.")] = None,
+    foreground: Annotated[str | None, Option("--foreground", "-f", metavar="PATH", help="Foreground to write.")] = None,
+    mask: Annotated[str | None, Option("--mask", "-m", metavar="PATH", help="Foreground mask to write.")] = None,
     report: ReportPage = None,
-    start: Annotated[int, typer.Option(min=0, help="First frame.")] = 0,
-    stop: Annotated[int | None, typer.Option(min=1, help="End frame, exclusive.")] = None,
-    step: Annotated[int, typer.Option(min=1, help="Use every n-th frame.")] = 1,
-    scale: Annotated[float, typer.Option(min=0, max=1, help="Resize frames by this factor, at most 1.")] = 1.0,
+    start: Annotated[int, Option(min=0, help="First frame.")] = 0,
+    stop: Annotated[int | None, Option(min=1, help="End frame, exclusive.")] = None,
+    step: Annotated[int, Option(min=1, help="Use every n-th frame.")] = 1,
+    scale: Annotated[float, Option(min=0, max=1, help="Resize frames by this factor, at most 1.")] = 1.0,
     fps: Annotated[
-        float | None, typer.Option(min=0.01, max=1000, help="Frame rate of the outputs; the input's, or 25.")
+        float | None, Option(min=0.01, max=1000, help="Frame rate of the outputs; the input's, or 25.")
     ] = None,
-    max_memory: Annotated[float, typer.Option(min=0, help="GB; long videos are processed in chunks.")] = 4.0,
-    rank: Annotated[int | None, typer.Option(min=0, help="Rank of the background; 4 if not given.")] = None,
-    solver: Annotated[SolverName, typer.Option(help="Model of the compressed frames.")] = "rpca",
-    shadows_too: Annotated[bool, typer.Option("--shadows-are-foreground", help="Count shadows as foreground.")] = False,
-    threshold: Annotated[float | None, typer.Option(min=0, help="Gray levels; from the noise if not given.")] = None,
-    smallest: Annotated[int | None, typer.Option(min=0, help="Pixels of the smallest object.")] = None,
+    max_memory: Annotated[float, Option(min=0, help="GB; long videos are processed in chunks.")] = 4.0,
+    rank: Annotated[int | None, Option(min=0, help="Rank of the background; 4 if not given.")] = None,
+    solver: Annotated[SolverName, Option(help="Model of the compressed frames.")] = "rpca",
+    shadows_too: Annotated[bool, Option("--shadows-are-foreground", help="Count shadows as foreground.")] = False,
+    threshold: Annotated[float | None, Option(min=0, help="Gray levels; from the noise if not given.")] = None,
+    smallest: Annotated[int | None, Option(min=0, help="Pixels of the smallest object.")] = None,
     threads: Threads = None,
     as_json: AsJson = False,
     debug: Debug = False,
@@ -218,28 +215,26 @@ def video_command(
 @app.command("reconstruct")
 def reconstruct_command(
     *,
-    source: Annotated[Path, typer.Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: missing.")],
+    source: Annotated[Path, Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: missing.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
+        Path, Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
     ],
     angles: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Degrees: start:stop:count without the stop, a text file with one per line, or a .npy file. "
             "Evenly spaced over 180 if not given."
         ),
     ] = None,
-    angles_first: Annotated[bool, typer.Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
-    size: Annotated[
-        int | None, typer.Option(min=1, help="Height and width; the detectors' number if not given.")
-    ] = None,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of the noise; chooses gamma.")] = None,
-    gamma: Annotated[float | None, typer.Option(min=0, help="Smoothness; from held-out readings if not given.")] = None,
-    loss: Annotated[LossName, typer.Option(help="huber and l1 are robust to outliers.")] = "l2",
-    signed: Annotated[bool, typer.Option("--signed", help="Allow negative values.")] = False,
-    neighbors: Annotated[int, typer.Option(min=1, help="Neighbors of each row and each column.")] = 3,
-    max_iter: Annotated[int, typer.Option(min=1, help="Iterations of the final problem.")] = 500,
-    bits: Annotated[Literal["8", "16"], typer.Option(help="Bits of a pixel in a PNG file.")] = "8",
+    angles_first: Annotated[bool, Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
+    size: Annotated[int | None, Option(min=1, help="Height and width; the detectors' number if not given.")] = None,
+    noise: Annotated[float | None, Option(help="Standard deviation of the noise; chooses gamma.")] = None,
+    gamma: Annotated[float | None, Option(min=0, help="Smoothness; from held-out readings if not given.")] = None,
+    loss: Annotated[LossName, Option(help="huber and l1 are robust to outliers.")] = "l2",
+    signed: Annotated[bool, Option("--signed", help="Allow negative values.")] = False,
+    neighbors: Annotated[int, Option(min=1, help="Neighbors of each row and each column.")] = 3,
+    max_iter: Annotated[int, Option(min=1, help="Iterations of the final problem.")] = 500,
+    bits: Annotated[Literal["8", "16"], Option(help="Bits of a pixel in a PNG file.")] = "8",
     as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:

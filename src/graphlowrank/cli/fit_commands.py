@@ -9,32 +9,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from .._literals import ClusterScaling, LossName, RecoveryScaling
 from . import options as opt
 from .console import Show, brief_errors, show_progress, to_json
-from .options import MODEL, OUTPUT, parse_downsampling
+from .options import model_option, output_option, parse_downsampling
+
+LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
+MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
 
 
 def cluster_command(
     *,
     source: opt.Source,
     output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="LABELS",
-            dir_okay=False,
-            show_default=False,
-            rich_help_panel=OUTPUT,
-            help="Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself.",
-        ),
+        Path, output_option("--output", "-o", metavar="LABELS", dir_okay=False, show_default=False, help=LABELS)
     ],
-    clusters: Annotated[
-        str, typer.Option("--clusters", "-k", metavar="N|auto", help="Number of clusters.", rich_help_panel=MODEL)
-    ] = "auto",
-    column: Annotated[str, typer.Option(help="Name of the labels in the file.", rich_help_panel=OUTPUT)] = "label",
+    clusters: Annotated[str, model_option("--clusters", "-k", metavar="N|auto", help="Number of clusters.")] = "auto",
+    column: Annotated[str, output_option(help="Name of the labels in the file.")] = "label",
     report: opt.ReportPage = None,
     key: opt.Key = None,
     header: opt.Header = None,
@@ -45,12 +38,9 @@ def cluster_command(
     log1p: opt.Log1p = False,
     top_features: opt.TopFeatures = None,
     scaling: Annotated[
-        ClusterScaling,
-        typer.Option(help="What to scale to zero mean and unit standard deviation first.", rich_help_panel=MODEL),
+        ClusterScaling, model_option(help="What to scale to zero mean and unit standard deviation first.")
     ] = "auto",
-    draws: Annotated[
-        int, typer.Option(min=1, max=1000, help="Draws of samples to form a consensus of.", rich_help_panel=MODEL)
-    ] = 1,
+    draws: Annotated[int, model_option(min=1, max=1000, help="Draws of samples to form a consensus of.")] = 1,
     neighbors: opt.Neighbors = None,
     downsampling: opt.Downsampling = None,
     gamma_samples: opt.GammaSamples = None,
@@ -97,20 +87,9 @@ def cluster_command(
 def recover_command(
     *,
     source: opt.Source,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="MATRIX",
-            show_default=False,
-            rich_help_panel=OUTPUT,
-            help="Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr.",
-        ),
-    ],
+    output: Annotated[Path, output_option("--output", "-o", metavar="MATRIX", show_default=False, help=MATRIX)],
     sparse: Annotated[
-        Path | None,
-        typer.Option("--sparse", "-s", help="Residual to write, data minus low-rank matrix.", rich_help_panel=OUTPUT),
+        Path | None, output_option("--sparse", "-s", help="Residual to write, data minus low-rank matrix.")
     ] = None,
     report: opt.ReportPage = None,
     key: opt.Key = None,
@@ -121,25 +100,14 @@ def recover_command(
     normalize_counts: opt.NormalizeCounts = False,
     log1p: opt.Log1p = False,
     top_features: opt.TopFeatures = None,
-    rank: Annotated[
-        int | None,
-        typer.Option(min=1, help="Rank; from the singular values if not given.", rich_help_panel=MODEL),
-    ] = None,
+    rank: Annotated[int | None, model_option(min=1, help="Rank; from the singular values if not given.")] = None,
     no_compression: Annotated[
-        bool,
-        typer.Option(
-            "--no-compression",
-            help="Solve on the whole matrix; the result is not truncated to a rank.",
-            rich_help_panel=MODEL,
-        ),
+        bool, model_option("--no-compression", help="Solve on the whole matrix, without truncating to a rank.")
     ] = False,
     scaling: Annotated[
-        RecoveryScaling,
-        typer.Option(help="Scale features to a common unit; auto: only if units differ.", rich_help_panel=MODEL),
+        RecoveryScaling, model_option(help="Scale features to a common unit; auto: only if units differ.")
     ] = "auto",
-    loss: Annotated[
-        LossName, typer.Option(help="l1 and huber are robust to outliers, l2 suits dense noise.", rich_help_panel=MODEL)
-    ] = "l1",
+    loss: Annotated[LossName, model_option(help="l1 and huber are robust to outliers, l2 suits dense noise.")] = "l1",
     neighbors: opt.Neighbors = None,
     downsampling: opt.Downsampling = None,
     gamma_samples: opt.GammaSamples = None,
@@ -189,8 +157,8 @@ def recover_command(
 def plan_command(
     *,
     source: opt.Source,
-    recover: Annotated[bool, typer.Option("--recover", help="Plan recover instead of cluster.")] = False,
-    clusters: Annotated[int, typer.Option("--clusters", "-k", min=1, help="Number of clusters, or rank.")] = 10,
+    recover: Annotated[bool, Option("--recover", help="Plan recover instead of cluster.")] = False,
+    clusters: Annotated[int, Option("--clusters", "-k", min=1, help="Number of clusters, or rank.")] = 10,
     key: opt.Key = None,
     header: opt.Header = None,
     index: opt.Index = None,

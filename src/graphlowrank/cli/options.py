@@ -4,96 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand
 
-INPUT, PREPROCESSING, MODEL, OUTPUT = "Input", "Preprocessing", "Model", "Output"  # panels of the help
+# Options by panel of the help.
+input_option = partial(Option, rich_help_panel="Input")
+preprocessing_option = partial(Option, rich_help_panel="Preprocessing")
+model_option = partial(Option, rich_help_panel="Model")
+output_option = partial(Option, rich_help_panel="Output")
 
-# --- input ---
-Source: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE", show_default=False,
-        help="Table, samples in rows: .csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr, .mtx, or a "
-        "folder of images.",
-    ),
-]  # fmt: skip
-Key: TypeAlias = Annotated[
-    str | None, typer.Option("--key", "--layer", help="Array of the file; layer of an .h5ad.", rich_help_panel=INPUT)
-]
-Header: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether a text file has a header; detected if not given.", rich_help_panel=INPUT
-    ),
-]
-Index: TypeAlias = Annotated[
-    bool | None,
-    typer.Option(
-        "--index/--no-index", help="Whether its first column has sample names; detected if not given.",
-        rich_help_panel=INPUT,
-    ),
-]  # fmt: skip
-Transpose: TypeAlias = Annotated[bool, typer.Option("--transpose", help="Samples are columns.", rich_help_panel=INPUT)]
-GraphKey: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--graph", metavar="KEY", help="Sample graph to use, in obsp of an .h5ad.", rich_help_panel=INPUT),
-]
+FORMATS = ".csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr, .mtx, or a folder of images"
+HEADER = "Whether a text file has a header; detected if not given."
+INDEX = "Whether its first column has sample names; detected if not given."
+NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
+DOWNSAMPLING = "Keep 1/A of the samples and 1/B of the features."
 
-# --- preprocessing ---
-NormalizeCounts: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--normalize-counts", help="Normalize samples to the same total, then log(1 + x).",
-        rich_help_panel=PREPROCESSING,
-    ),
-]  # fmt: skip
-Log1p: TypeAlias = Annotated[
-    bool, typer.Option("--log1p", help="Transform values by log(1 + x).", rich_help_panel=PREPROCESSING)
-]
-TopFeatures: TypeAlias = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="Keep the N features of highest variance.", rich_help_panel=PREPROCESSING),
-]
+Source = Annotated[Path, Argument(metavar="FILE", show_default=False, help=f"Table, samples in rows: {FORMATS}.")]
+Key = Annotated[str | None, input_option("--key", "--layer", help="Array of the file; layer of an .h5ad.")]
+Header = Annotated[bool | None, input_option("--header/--no-header", help=HEADER)]
+Index = Annotated[bool | None, input_option("--index/--no-index", help=INDEX)]
+Transpose = Annotated[bool, input_option("--transpose", help="Samples are columns.")]
+GraphKey = Annotated[str | None, input_option("--graph", metavar="KEY", help="Sample graph, in obsp of an .h5ad.")]
 
-# --- model ---
-Neighbors: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Neighbors of each sample in its graph.", rich_help_panel=MODEL)
-]
-Downsampling: TypeAlias = Annotated[
-    tuple[str, str] | None,
-    typer.Option(
-        metavar="A B|auto", show_default="auto", rich_help_panel=MODEL,
-        help="Keep 1/A of the samples and 1/B of the features.",
-    ),
-]  # fmt: skip
-GammaSamples: TypeAlias = Annotated[
-    float | None, typer.Option(min=0, help="Smoothness on the sample graph.", rich_help_panel=MODEL)
-]
-GammaFeatures: TypeAlias = Annotated[
-    float | None, typer.Option(min=0, help="Smoothness on the feature graph.", rich_help_panel=MODEL)
-]
-Seed: TypeAlias = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed.", rich_help_panel=MODEL)]
-Threads: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, help="Number of threads; all cores if not given.", rich_help_panel=MODEL)
-]
+NormalizeCounts = Annotated[bool, preprocessing_option("--normalize-counts", help=NORMALIZE)]
+Log1p = Annotated[bool, preprocessing_option("--log1p", help="Transform values by log(1 + x).")]
+TopFeatures = Annotated[int | None, preprocessing_option(min=1, metavar="N", help="Keep the N most variable features.")]
 
-# --- output ---
-ReportPage: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--report", "-r", dir_okay=False, help="HTML report to write.", rich_help_panel=OUTPUT),
+Neighbors = Annotated[int | None, model_option(min=1, help="Neighbors of each sample in its graph.")]
+Downsampling = Annotated[
+    tuple[str, str] | None, model_option(metavar="A B|auto", show_default="auto", help=DOWNSAMPLING)
 ]
-ResultFolder: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.", rich_help_panel=OUTPUT)
-]
-AsJson: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)
-]  # fmt: skip
-Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+GammaSamples = Annotated[float | None, model_option(min=0, help="Smoothness on the sample graph.")]
+GammaFeatures = Annotated[float | None, model_option(min=0, help="Smoothness on the feature graph.")]
+Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
+Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
+
+ReportPage = Annotated[Path | None, output_option("--report", "-r", dir_okay=False, help="HTML report to write.")]
+ResultFolder = Annotated[Path, output_option("--output", "-o", file_okay=False, help="Folder for the results.")]
+AsJson = Annotated[bool, output_option("--json", help="Print JSON instead of text.")]
+Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
 # Parameters of the library, as its messages name them, and the options that set them.
