@@ -20,9 +20,9 @@ from label_free import load_worm
 from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.cli.planned import some_rows
+from graphlowrank.cli.plan import pilot_rows
 from graphlowrank.datasets import load_pbmc
-from graphlowrank.estimators import planning
+from graphlowrank.estimators.plan import plan
 from graphlowrank_benchmarks.data import DATA, clouds
 from graphlowrank_benchmarks.memory import peak_memory, reset_peak
 
@@ -58,8 +58,8 @@ def answer(name: str, task: str, what: str) -> dict[str, object]:
         reset_peak()
         model = MODELS[task](k, random_state=0).fit(X)
         return {"stages": model.stage_seconds_, "gigabytes": (peak_memory() or 0) / 1e9}
-    rows = some_rows(X) if what == "rows" else None
-    found = planning.plan(*X.shape, task=task, n_clusters=k, data=rows, itemsize=X.itemsize)
+    rows = pilot_rows(X) if what == "rows" else None
+    found = plan(*X.shape, task=task, n_clusters=k, data=rows, itemsize=X.itemsize)
     return {"stages": {stage.name: stage.seconds for stage in found.stages}, "gigabytes": found.gigabytes}
 
 

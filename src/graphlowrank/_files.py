@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file so that no reader ever sees half of it.
+    """Write a file atomically.
 
-    The content goes to a temporary name in the same folder and is moved into place once it is on the disk.
-    If anything stops the writing, Ctrl-C included, the temporary is removed and an older file of that name
-    stays as it was.
+    The content is written to a temporary file in the same folder, which is renamed once it is on disk. If writing is
+    interrupted, also by Ctrl-C, the temporary file is removed and an existing file of that name is unchanged.
 
     Parameters
     ----------
     path
-        File to write; missing folders are made, a link is followed.
+        File to write; missing folders are created, links are followed.
     content
         Text is written as UTF-8.
 
@@ -44,7 +43,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for what comes bit by bit, as :func:`write_atomically` does: it is whole or not there."""
+    """Open a file for writing in parts, atomically as :func:`write_atomically`."""
     with naming(path):
         target = target_of(path)
         temporary = temporary_beside(target)
@@ -60,7 +59,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise OSError now if :func:`write_atomically` could not write ``path`` later: before hours of work, not after."""
+    """Raise OSError if :func:`write_atomically` cannot write ``path``: before hours of work, not after."""
     with naming(path):
         probe = temporary_beside(target_of(path))
         probe.touch(exist_ok=False)
@@ -69,23 +68,23 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say in an error of the system which file was meant."""
+    """Name the file in errors of the operating system."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # not of the system: what was to be written could not be had
+        if error.errno is None:  # not of the operating system: raised by the content
             raise
         raise OSError(error.errno, f"cannot write {os.fspath(path)}: {error.strerror or error}") from error
 
 
 def target_of(path: str | os.PathLike[str]) -> Path:
-    """Where a file will be, links followed; missing folders are made."""
+    """Return the path with links resolved; missing folders are created."""
     target = Path(path).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
 
 
 def temporary_beside(target: Path) -> Path:
-    """Name in the same folder, for what is not complete yet."""
-    # Not mkstemp: its files are private to the user, and a report is to be readable as the umask says.
+    """Return a temporary name in the same folder."""
+    # Not mkstemp, whose files only the user can read: permissions follow the umask.
     return target.parent / f".{secrets.token_hex(8)}.part"

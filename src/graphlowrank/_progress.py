@@ -1,4 +1,4 @@
-"""What a long call tells its user: a live line on a terminal, log lines elsewhere, nothing unless asked."""
+"""Progress of a fit: a status line on a terminal, log lines elsewhere, nothing unless ``verbose``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Update = Callable[[int, float], None]
 
 
 class Progress:
-    """Times the stages of a run and, if ``verbose``, reports them.
+    """Measures the time of the stages of a run and, if ``verbose``, reports them.
 
     ``seconds`` maps the name of each finished stage to its duration.
     """
@@ -26,7 +26,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[Update]:
-        """Time a stage; yields a function that takes (iteration, residual) from iterative ones."""
+        """Time a stage; yield a callback(iteration, residual) for iterative solvers."""
         begin = time.perf_counter()
         with self._reporting(name) as update:
             yield update
@@ -55,5 +55,5 @@ class Progress:
             return
         if logger.hasHandlers() and logger.isEnabledFor(logging.INFO):
             logger.info(message)
-        else:  # asked for progress, but logging is not set up to show it
+        else:  # verbose, but logging is not configured
             sys.stderr.write(f"graphlowrank: {message}\n")

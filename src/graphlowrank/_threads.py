@@ -1,4 +1,4 @@
-"""How many threads our own loops, BLAS and OpenMP may use: one number for all of them."""
+"""Number of threads: one limit for compiled loops, BLAS and OpenMP."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from threadpoolctl import ThreadpoolController
 
 _allowed: ContextVar[int | None] = ContextVar("graphlowrank_threads", default=None)
 
-CHUNKS_PER_THREAD = 8  # uneven rows even out, and Ctrl-C is felt within an eighth of the loop
+CHUNKS_PER_THREAD = 8  # balances uneven rows; Ctrl-C takes effect within an eighth of the loop
 
 
 def available_cores() -> int:
-    """Cores this process may run on."""
+    """Return the number of cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Turn ``n_jobs`` into a count: None and -1 mean every core, -2 all but one.
+    """Convert ``n_jobs`` to a number of threads: None and -1 mean all cores, -2 all but one.
 
     Examples
     --------
@@ -37,18 +37,18 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return available_cores()
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use None for every core or 1 for a single thread.")
+        raise ValueError("n_jobs must not be 0; use None for all cores or 1 for a single thread.")
     return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def current_threads() -> int:
-    """Threads the running call may use."""
+    """Return the number of threads of the current call."""
     return _allowed.get() or available_cores()
 
 
 @contextmanager
 def limit_threads(n_jobs: int | None) -> Iterator[None]:
-    """Hold our loops, BLAS and OpenMP to ``n_jobs`` threads inside the block; None leaves things as they are."""
+    """Limit compiled loops, BLAS and OpenMP to ``n_jobs`` threads inside the block; None changes nothing."""
     if n_jobs is None:
         yield
         return
@@ -61,9 +61,9 @@ def limit_threads(n_jobs: int | None) -> Iterator[None]:
 
 
 class _SharedLimits:
-    """Limits of the libraries belong to the whole process, so calls may nest, and may overlap in several threads.
+    """Library limits are global to the process, while calls may nest, or overlap in several threads.
 
-    Each call puts back what it found once every call that began after it has ended.
+    The limits that a call found are restored once every call that began after it has ended.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class _SharedLimits:
 
     def enter(self, limit: int) -> Any:
         with self._lock:
-            # Looking for libraries takes milliseconds; new ones come with new modules.
+            # Scanning for libraries takes milliseconds; new ones come with new modules.
             modules = len(sys.modules)
             if self._libraries is None or modules != self._modules:
                 self._libraries, self._modules = ThreadpoolController(), modules
@@ -96,7 +96,7 @@ _shared = _SharedLimits()
 
 @contextmanager
 def library_limit() -> Iterator[None]:
-    """Apply the limit in force, if any, to the libraries loaded by now."""
+    """Apply the current limit, if any, to the libraries loaded so far."""
     limit = _allowed.get()
     if limit is None:
         yield
@@ -107,9 +107,9 @@ def library_limit() -> Iterator[None]:
 
 @contextmanager
 def single_threaded_libraries() -> Iterator[None]:
-    """One thread for BLAS and OpenMP: our loops call them from threads of their own.
+    """Limit BLAS and OpenMP to one thread, for loops that call them from their own threads.
 
-    Threads of BLAS go on spinning for a while after a product, and take the cores from whoever computes next.
+    BLAS threads keep spinning after a product, and take the cores from what runs next.
     """
     with _libraries_at(1):
         yield
@@ -127,8 +127,8 @@ def _libraries_at(limit: int) -> Iterator[None]:
 def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
     """Call ``kernel(start, stop, *args)`` over ranges that cover ``n_items``, in threads.
 
-    The kernel must release the GIL and write only to rows of its own range, so the outcome does not
-    depend on how the ranges are cut.
+    The kernel must release the GIL and write only to rows of its own range, so that the result does not depend on the
+    ranges.
     """
     n_threads = min(current_threads(), max(1, n_items))
     n_chunks = min(n_items, n_threads * CHUNKS_PER_THREAD)
@@ -144,7 +144,7 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
                     return
                 kernel(start, stop, *args)
         except BaseException:
-            left.clear()  # a failure, or Ctrl-C, ends the others after the range they are at
+            left.clear()  # after an error or Ctrl-C the other threads stop after their current range
             raise
 
     helpers: list[Future[None]] = []
@@ -152,7 +152,7 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
         helpers.extend(_helpers(n_threads - 1).submit(work) for _ in range(n_threads - 1))
         work()
     finally:
-        # What has not begun by now (another call holds the threads) has nothing left to do.
+        # Helpers that have not started (another call uses the threads) have nothing left to do.
         begun = [helper for helper in helpers if not helper.cancel()]
         wait(begun)
     for helper in begun:
@@ -163,18 +163,18 @@ _pools: dict[int, ThreadPoolExecutor] = {}
 
 
 def _helpers(n_threads: int) -> ThreadPoolExecutor:
-    """Threads kept from call to call: starting them anew costs as much as a short loop."""
+    """Return a pool that is kept between calls: starting threads costs as much as a short loop."""
     if n_threads not in _pools:
         _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="graphlowrank")
     return _pools[n_threads]
 
 
-def _start_anew() -> None:
-    """Forget threads and locks that did not survive a fork."""
+def _reset_after_fork() -> None:
+    """Drop threads and locks, which do not survive a fork."""
     global _shared  # noqa: PLW0603
     _pools.clear()
     _shared = _SharedLimits()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    os.register_at_fork(after_in_child=_reset_after_fork)

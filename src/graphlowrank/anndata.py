@@ -174,7 +174,7 @@ def _write(adata: Any, model: CompressiveClustering, key: str, record: dict[str,
     import pandas as pd  # type: ignore[import-untyped]
 
     clusters, codes = np.unique(model.labels_, return_inverse=True)
-    scores, _ = principal_scores(model._fit_X, model.n_clusters_)
+    scores, _ = principal_scores(model.points_, model.n_clusters_)
     adata.obs[key] = pd.Categorical.from_codes(codes, categories=[str(number) for number in clusters])
     adata.obs[f"{key}_confidence"] = model.confidence_
     adata.obsm[f"X_{key}"] = scores

@@ -65,7 +65,7 @@ def test_the_imputer_is_fitted_to_some_samples_and_applied_to_all(clockwork):
 
 def test_loading_is_reported_separately(clockwork, monkeypatch):
     assert plan(2000, 50).loading_seconds == 0.0
-    assert "load compiled code" not in repr(plan(2000, 50))
+    assert "to load code" not in repr(plan(2000, 50))
     fit, times = plan_module._Pilot.fit, []
 
     def first_is_slow(self, *given):

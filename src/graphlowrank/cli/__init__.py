@@ -1,4 +1,4 @@
-"""The command ``graphlowrank``. Only this folder prints."""
+"""The command ``graphlowrank``; the only package that prints."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from .. import __version__
+from .._literals import LossName, SolverName
+from .console import INTERRUPTED, brief_errors, show_progress
 from .fit_commands import cluster_command, plan_command, recover_command
 from .harness import require_harness
-from .options import Bits, Loss, PairCommand, Solver
-from .shell import INTERRUPTED, _progress, failing_briefly, reconstruct_remedy, video_remedy
+from .options import AsJson, Debug, FitCommand, ReportPage, ResultFolder, Seed, Threads
 
 if TYPE_CHECKING:
     from ..report import Report
@@ -33,7 +35,7 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001
 def main(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Low-rank structure on graphs: recover and cluster large noisy matrices."""
@@ -42,27 +44,27 @@ def main(
 @app.command("demo")
 def demo_command(
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="HTML page to write.")] = Path(
+    output: Annotated[Path, Option("--output", "-o", dir_okay=False, help="HTML report to write.")] = Path(
         "demo/report.html"
     ),
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of noise and systems.")] = 0,
-    noise: Annotated[float, typer.Option(min=0, max=1, help="Share of each image to corrupt.")] = 0.15,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    seed: Seed = 0,
+    noise: Annotated[float, Option(min=0, max=1, help="Fraction of the pixels to corrupt.")] = 0.15,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
-    """Recover and cluster corrupted digits, print a table and write a page. Needs no download."""
-    with failing_briefly(debug=debug):
+    """Recover and cluster corrupted digits, print a table and write a report. Needs no download."""
+    with brief_errors(debug=debug):
         from ..report import missing_extras
 
         if missing := missing_extras():
             raise ModuleNotFoundError(f"the demo's page needs {' and '.join(missing)}", name=missing[0])
-        with _progress() as say:
+        with show_progress() as show:
             from .._files import check_writable, write_atomically
             from ..report import render_page
             from .demo import run_demo
 
             check_writable(output)
-            report = run_demo(noise, seed, say)
+            report = run_demo(noise, seed, show)
             write_atomically(output, render_page(report))
         if as_json:
             typer.echo(_as_json(report, output))
@@ -71,31 +73,29 @@ def demo_command(
         typer.echo(f"wrote {output}", err=True)
 
 
-app.command("cluster", cls=PairCommand)(cluster_command)
-app.command("recover", cls=PairCommand)(recover_command)
-app.command("plan", cls=PairCommand)(plan_command)
+app.command("cluster", cls=FitCommand)(cluster_command)
+app.command("recover", cls=FitCommand)(recover_command)
+app.command("plan", cls=FitCommand)(plan_command)
 
 
 @app.command("bench")
 def bench_command(
     *,
-    jobs: Annotated[list[str] | None, typer.Argument(help="Jobs to run; all of them if none is named.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the jobs and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny data: does everything run?")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
-        "bench-results"
-    ),
-    seeds: Annotated[int, typer.Option(min=1, help="Runs to average errors over.")] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of every system; all cores if not given.")] = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that one system may take in a job.")] = 3600,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each system; the quickest is told.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    jobs: Annotated[list[str] | None, Argument(help="Jobs to run; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the jobs and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Tiny data, to test that everything runs.")] = False,
+    output: ResultFolder = Path("bench-results"),
+    seeds: Annotated[int, Option(min=1, help="Number of runs to average errors over.")] = 1,
+    threads: Threads = None,
+    timeout: Annotated[float, Option(min=1, help="Seconds for one system in a job.")] = 3600,
+    repeats: Annotated[int, Option(min=1, help="Runs of each system; the fastest is reported.")] = 1,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
-    """Compare our systems with others, each in a process of its own: seconds, memory, errors.
+    """Benchmark this library against others, each in its own process: time, memory, errors.
 
-    Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; the peers come with the extra
-    ``bench`` of the package. What is missing becomes a row that says so.
+    Real data sets are searched for in the folder GRAPHLOWRANK_DATA; the other libraries are in the extra ``bench``.
+    Missing data sets and libraries are reported in the tables.
     """
     require_harness()
     from .bench import Options, chosen_jobs, print_jobs, run_bench
@@ -105,11 +105,11 @@ def bench_command(
         return
     names = chosen_jobs(jobs or [], quick=quick)
     options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout, repeats=repeats)
-    with failing_briefly(debug=debug):
+    with brief_errors(debug=debug):
         try:
-            run_bench(names, options, output, _progress, as_json=as_json)
+            run_bench(names, options, output, show_progress, as_json=as_json)
         except KeyboardInterrupt:
-            typer.echo(f"interrupted; what was done is in {output}", err=True)
+            typer.echo(f"interrupted; finished results are in {output}", err=True)
             raise typer.Exit(INTERRUPTED) from None
     typer.echo(f"wrote {', '.join(options.file_name(name) for name in names)} to {output}", err=True)
 
@@ -117,23 +117,20 @@ def bench_command(
 @app.command("reproduce")
 def reproduce_command(
     *,
-    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures; all of them if none is named.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the tables and figures and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Coarser grids and fewer columns: minutes.")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the results.")] = Path(
-        "reproduction"
-    ),
+    names: Annotated[list[str] | None, Argument(help="Tables and figures; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the tables and figures and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Coarser grids and fewer columns; takes minutes.")] = False,
+    output: ResultFolder = Path("reproduction"),
     only: Annotated[
-        list[str] | None, typer.Option(help="Run only cells with this in their name, such as 'CPCA'; may be repeated.")
+        list[str] | None, Option(help="Run only cells whose name contains this, such as 'CPCA'; may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes that run cells; 0 for this one.")] = 1,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    jobs: Annotated[int, Option("--jobs", "-j", min=0, help="Worker processes; 0 for none.")] = 1,
+    debug: Debug = False,
 ) -> None:
-    """Run the tables and figures of the CPCA paper and put our numbers beside the paper's.
+    """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers.
 
-    Writes results.csv, results.md and report.html. Finished cells are kept in the folder: run the same command again to
-    go on where it stopped. Real data sets are looked for in the folder that GRAPHLOWRANK_DATA names; what is missing
-    becomes a cell that says so.
+    Writes results.csv, results.md and report.html. Finished cells are stored in the folder: run the same command again
+    to resume. Real data sets are searched for in the folder GRAPHLOWRANK_DATA; cells without their data are marked.
 
     Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
     """
@@ -145,14 +142,14 @@ def reproduce_command(
         return
     todo = chosen_experiments(names or [], quick=quick)
     command = " ".join(["graphlowrank reproduce", *(names or []), *(["--quick"] if quick else [])])
-    with failing_briefly(debug=debug):
+    with brief_errors(debug=debug):
         from ..report import missing_extras
 
         if missing := missing_extras():
             raise ModuleNotFoundError(f"the report needs {' and '.join(missing)}", name=missing[0])
         try:
-            with _progress() as say:
-                run_reproduction(todo, output, command, say, jobs=jobs, only=only or [])
+            with show_progress() as show:
+                run_reproduction(todo, output, command, show, jobs=jobs, only=only or [])
         except KeyboardInterrupt:
             rest = len(todo.not_done())
             typer.echo(f"interrupted with {rest} of {len(todo.cells)} cells to go; run it again to go on", err=True)
@@ -168,38 +165,32 @@ def reproduce_command(
 @app.command("video")
 def video_command(
     *,
-    source: Annotated[Path, typer.Argument(metavar="INPUT", help="Video, folder of pictures, .npy or .npz file.")],
-    background: Annotated[
-        str | None, typer.Option("--background", "-b", metavar="PATH", help="Where to put the scene.")
-    ] = None,
-    foreground: Annotated[
-        str | None, typer.Option("--foreground", "-f", metavar="PATH", help="Where to put what moves.")
-    ] = None,
-    mask: Annotated[str | None, typer.Option("--mask", "-m", metavar="PATH", help="Where to put the mask.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", "-r", dir_okay=False, help="HTML page to write.")] = None,
-    start: Annotated[int, typer.Option(min=0, help="First frame.")] = 0,
-    stop: Annotated[int | None, typer.Option(min=1, help="Frame to end before.")] = None,
-    step: Annotated[int, typer.Option(min=1, help="Take every n-th frame.")] = 1,
-    scale: Annotated[float, typer.Option(min=0, max=1, help="Shrink frames by this factor, at most 1.")] = 1.0,
+    source: Annotated[Path, Argument(metavar="INPUT", help="Video, folder of images, .npy or .npz file.")],
+    background: Annotated[str | None, Option("--background", "-b", metavar="PATH", help="Background to write.")] = None,
+    foreground: Annotated[str | None, Option("--foreground", "-f", metavar="PATH", help="Foreground to write.")] = None,
+    mask: Annotated[str | None, Option("--mask", "-m", metavar="PATH", help="Foreground mask to write.")] = None,
+    report: ReportPage = None,
+    start: Annotated[int, Option(min=0, help="First frame.")] = 0,
+    stop: Annotated[int | None, Option(min=1, help="End frame, exclusive.")] = None,
+    step: Annotated[int, Option(min=1, help="Use every n-th frame.")] = 1,
+    scale: Annotated[float, Option(min=0, max=1, help="Resize frames by this factor, at most 1.")] = 1.0,
     fps: Annotated[
-        float | None, typer.Option(min=0.01, max=1000, help="Rate of written videos; the input's, or 25.")
+        float | None, Option(min=0.01, max=1000, help="Frame rate of the outputs; the input's, or 25.")
     ] = None,
-    max_memory: Annotated[float, typer.Option(min=0, help="GB to work in; long videos go in chunks.")] = 4.0,
-    rank: Annotated[int | None, typer.Option(min=0, help="Ways in which the light changes; 4 if not given.")] = None,
-    solver: Annotated[Solver, typer.Option(help="Model of the compressed frames.")] = Solver.RPCA,
-    shadows_too: Annotated[
-        bool, typer.Option("--shadows-are-foreground", help="Take shadows for foreground like anything else.")
-    ] = False,
-    threshold: Annotated[float | None, typer.Option(min=0, help="Grey levels; from the noise if not given.")] = None,
-    smallest: Annotated[int | None, typer.Option(min=0, help="Pixels of the smallest object.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="All cores if not given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    max_memory: Annotated[float, Option(min=0, help="GB; long videos are processed in chunks.")] = 4.0,
+    rank: Annotated[int | None, Option(min=0, help="Rank of the background; 4 if not given.")] = None,
+    solver: Annotated[SolverName, Option(help="Model of the compressed frames.")] = "rpca",
+    shadows_too: Annotated[bool, Option("--shadows-are-foreground", help="Count shadows as foreground.")] = False,
+    threshold: Annotated[float | None, Option(min=0, help="Gray levels; from the noise if not given.")] = None,
+    smallest: Annotated[int | None, Option(min=0, help="Pixels of the smallest object.")] = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
-    """Split a video of a fixed camera into its background and what moves in front of it.
+    """Separate a video of a fixed camera into background and foreground.
 
-    Outputs are named by their extension: mp4, mov, mkv, avi, webm and gif are videos, npy and npz are arrays, a name
-    without extension or with a / at its end is a folder of PNG files. Older files of these names are replaced.
+    The extension of an output gives its format: mp4, mov, mkv, avi, webm and gif are videos, npy and npz are arrays, a
+    name without extension or with a trailing / is a folder of PNG files. Existing files of these names are replaced.
 
     For example:
 
@@ -211,11 +202,11 @@ def video_command(
     asked = {name: path for name, path in outputs.items() if path is not None}
     if not asked and report is None:
         raise typer.BadParameter("nothing to write: give --background, --foreground, --mask or --report")
-    with failing_briefly(debug=debug, remedy=video_remedy):
+    with brief_errors(debug=debug, command="video"):
         from .video import Request, run_video
 
         options = {
-            "rank": rank, "solver": solver.value, "pixel_graph": "grid", "n_sampled": 100, "shadows": not shadows_too,
+            "rank": rank, "solver": solver, "pixel_graph": "grid", "n_sampled": 100, "shadows": not shadows_too,
             "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
@@ -226,33 +217,33 @@ def video_command(
 @app.command("reconstruct")
 def reconstruct_command(
     *,
-    source: Annotated[Path, typer.Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: no reading.")],
+    source: Annotated[Path, Argument(metavar="SINOGRAM", help=".npy file, detectors x angles; NaN: missing.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
+        Path, Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
     ],
     angles: Annotated[
         str | None,
-        typer.Option(
-            help="Degrees: start:stop:count without the stop, a text file with one a line, or a .npy file. "
-            "Evenly over 180 if not given."
+        Option(
+            help="Degrees: start:stop:count without the stop, a text file with one per line, or a .npy file. "
+            "Evenly spaced over 180 if not given."
         ),
     ] = None,
-    angles_first: Annotated[bool, typer.Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
-    size: Annotated[int | None, typer.Option(min=1, help="Height and width; number of detectors if not given.")] = None,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of a reading; chooses gamma.")] = None,
-    gamma: Annotated[float | None, typer.Option(min=0, help="Smoothness; by held-out readings if not given.")] = None,
-    loss: Annotated[Loss, typer.Option(help="huber or l1 if some readings may be grossly wrong.")] = Loss.L2,
-    signed: Annotated[bool, typer.Option("--signed", help="Allow negative values.")] = False,
-    neighbors: Annotated[int, typer.Option(min=1, help="Neighbours of each row and each column.")] = 3,
-    max_iter: Annotated[int, typer.Option(min=1, help="Iterations of the last problem.")] = 500,
-    bits: Annotated[Bits, typer.Option(help="Of a pixel in a PNG file.")] = Bits.EIGHT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    angles_first: Annotated[bool, Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
+    size: Annotated[int | None, Option(min=1, help="Height and width; the detectors' number if not given.")] = None,
+    noise: Annotated[float | None, Option(help="Standard deviation of the noise; chooses gamma.")] = None,
+    gamma: Annotated[float | None, Option(min=0, help="Smoothness; from held-out readings if not given.")] = None,
+    loss: Annotated[LossName, Option(help="huber and l1 are robust to outliers.")] = "l2",
+    signed: Annotated[bool, Option("--signed", help="Allow negative values.")] = False,
+    neighbors: Annotated[int, Option(min=1, help="Neighbors of each row and each column.")] = 3,
+    max_iter: Annotated[int, Option(min=1, help="Iterations of the final problem.")] = 500,
+    bits: Annotated[Literal["8", "16"], Option(help="Bits of a pixel in a PNG file.")] = "8",
+    as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:
     """Reconstruct an image from parallel projections at few angles, laid out as in scikit-image.
 
-    Pixels are as wide as detectors, and the axis is in the middle. A .npy file gets the values themselves; in a .png
-    file the largest is white, 0 and less are black. An older file of that name is replaced.
+    Pixels are as wide as detectors, and the rotation axis is in the center. A .npy file holds the values; in a .png
+    file the maximum is white, values up to 0 are black. An existing file of that name is replaced.
 
     For example:
 
@@ -262,17 +253,17 @@ def reconstruct_command(
     """
     if gamma is not None and noise is not None:
         raise typer.BadParameter("--noise chooses gamma: give --noise or --gamma, not both")
-    with failing_briefly(debug=debug, remedy=reconstruct_remedy):
+    with brief_errors(debug=debug, command="reconstruct"):
         from .reconstruct import Request, run_reconstruct
 
         options = {
             "gamma_features": "auto" if gamma is None else gamma, "gamma_samples": "auto" if gamma is None else gamma,
-            "noise": noise, "loss": loss.value, "nonnegative": not signed, "n_neighbors": neighbors,
+            "noise": noise, "loss": loss, "nonnegative": not signed, "n_neighbors": neighbors,
             "max_iter": max_iter,
         }  # fmt: skip
-        request = Request(source, output, angles, angles_first, size, int(bits.value), options)
-        with _progress() as say:
-            run_reconstruct(request, say, as_json=as_json)
+        request = Request(source, output, angles, angles_first, size, int(bits), options)
+        with show_progress() as show:
+            run_reconstruct(request, show, as_json=as_json)
 
 
 def _print_table(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Several outputs of one command: all of them appear, or none."""
+"""Outputs of a command: checked before the work, and written all or none."""
 
 from __future__ import annotations
 
@@ -9,75 +9,101 @@ from itertools import combinations
 from pathlib import Path
 
 from .._files import check_writable, target_of, temporary_beside
+from ..io.packages import need
 from ..io.reading.zarr_store import is_zarr
+from ..io.writing.labels import check_labels_place
+from ..io.writing.matrix import WRITERS
 from ..io.writing.places import remove, replace
-from .shell import ending_in_order
+from ..report import missing_extras
+from .console import interrupt_on_termination, option_names_in_errors
+
+PACKAGES = {".parquet": "pyarrow", ".h5": "h5py", ".hdf5": "h5py", ".h5ad": "h5py", ".zarr": "zarr"}
 
 
-def check_apart(source: Path, written: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:
-    """Raise if an output would be written over the input, into it, or over another; by the names of their options."""
-    places = {name: path.resolve() for name, path in written.items()}
+def check_report(path: Path | None) -> None:
+    """Raise if a report is requested and its package is missing."""
+    if path is not None and "jinja2" in missing_extras():
+        raise ModuleNotFoundError("the report needs jinja2: pip install graphlowrank[plots]", name="jinja2")
+
+
+def check_matrix(path: Path) -> None:
+    """Raise if no matrix can be written to a file of this name."""
+    extension = path.suffix.lower()
+    if extension not in WRITERS:
+        raise ValueError(f"{path} is not of a known kind: {', '.join(WRITERS)}.")
+    if extension in PACKAGES:
+        need(PACKAGES[extension], f"Writing {extension} files")
+
+
+def check_labels(path: Path, column: str, source: Path | None) -> None:
+    """Raise if no labels can be written to a file of this name, or added to the AnnData file ``source``."""
+    with option_names_in_errors():
+        check_labels_place(path, column, source if source is not None and source.exists() else None)
+
+
+def check_distinct(source: Path, outputs: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:
+    """Raise if an output is the input, inside it, or the same as another; ``outputs`` are by option name."""
+    targets = {name: path.resolve() for name, path in outputs.items()}
     origin = source.resolve()
-    for name, place in places.items():
-        if place == origin and name not in may_be_source:
+    for name, target in targets.items():
+        if target == origin and name not in may_be_source:
             raise ValueError(f"--{name} is the input itself: choose another place.")
-        if origin in place.parents:
+        if origin in target.parents:
             raise ValueError(f"--{name} is inside the input: choose another place.")
-    for (one, its), (other, others) in combinations(places.items(), 2):
-        if its == others or its in others.parents or others in its.parents:
+    for (one, path), (other, other_path) in combinations(targets.items(), 2):
+        if path == other_path or path in other_path.parents or other_path in path.parents:
             raise ValueError(f"--{one} and --{other} are the same place, or one is inside the other: choose another.")
 
 
 @contextmanager
-def all_or_none(paths: Iterable[Path]) -> Iterator[dict[Path, Path]]:
-    """Yield a temporary place for each output, of the same name; at the end all are moved, or, on failure, removed.
+def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
+    """Yield a temporary path of the same name for each output; on exit all are moved into place, on failure removed.
 
-    When told to end (SIGTERM, or the terminal goes) things are cleared away as after Ctrl-C; the moving itself, which
-    takes no time, is not interrupted.
+    SIGTERM and SIGHUP remove them like Ctrl-C; the moves themselves are not interrupted.
     """
-    folders: dict[Path, Path] = {}
-    with ending_in_order() as hold_on:
+    folders: dict[str, Path] = {}
+    with interrupt_on_termination() as ignore_signals:
         try:
-            for path in paths:
+            for name, path in outputs.items():
                 _check_replaceable(path)
                 check_writable(path)
                 folder = temporary_beside(target_of(path))
                 folder.mkdir()
-                folders[path] = folder
-            places = {path: folder / path.name for path, folder in folders.items()}
-            with _by_their_names(places):
-                yield places
-                for place in filter(Path.is_file, places.values()):
-                    _to_disk(place)
-                hold_on()
-                for path, place in places.items():
-                    replace(place, target_of(path))
+                folders[name] = folder
+            temporary = {name: folder / outputs[name].name for name, folder in folders.items()}
+            with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
+                yield temporary
+                for place in filter(Path.is_file, temporary.values()):
+                    _sync(place)
+                ignore_signals()
+                for name, place in temporary.items():
+                    replace(place, target_of(outputs[name]))
         finally:
             for folder in folders.values():
                 remove(folder)
 
 
 @contextmanager
-def _by_their_names(places: dict[Path, Path]) -> Iterator[None]:
-    """Say in errors the names that were asked for, not the temporary ones."""
+def _final_names_in_errors(names: dict[str, str]) -> Iterator[None]:
+    """Replace temporary paths in errors by those of the outputs."""
     try:
         yield
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        asked = said
-        for path, place in places.items():
-            asked = asked.replace(str(place), str(path))
-        if asked == said:
+        message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        renamed = message
+        for temporary, final in names.items():
+            renamed = renamed.replace(temporary, final)
+        if renamed == message:
             raise
-        raise (OSError(error.errno, asked) if isinstance(error, OSError) else ValueError(asked)) from error
+        raise (OSError(error.errno, renamed) if isinstance(error, OSError) else ValueError(renamed)) from error
 
 
 def _check_replaceable(path: Path) -> None:
     if path.is_dir() and not (path.suffix.lower() == ".zarr" and (is_zarr(path) or not any(path.iterdir()))):
-        raise FileExistsError(f"{path} is a folder of other things, which is not replaced.")
+        raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
 
 
-def _to_disk(path: Path) -> None:
-    """Wait until a file is on the disk: a name must not appear before its content."""
+def _sync(path: Path) -> None:
+    """Wait until a file is on disk: its name must not appear before its content."""
     with path.open("r+b") as file:
         os.fsync(file.fileno())

@@ -17,7 +17,7 @@ import typer
 from .._backend import Array
 from .._files import check_writable, write_atomically
 from ..tomography import Reconstruction, projection_matrix, reconstruct
-from .shell import hearing_warnings
+from .console import print_warnings
 
 KINDS = (".png", ".npy")
 HALF_TURN = 180.0  # degrees that projections are spread over unless others are given
@@ -70,7 +70,7 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
     n_angles, n_detectors = sinogram.readings.shape
     size = request.size or n_detectors
     begin = time.perf_counter()
-    with hearing_warnings() as heard:
+    with print_warnings() as heard:
         say(f"reconstructing {size} x {size} pixels from {n_detectors} detectors at {n_angles} angles")
         A = projection_matrix((size, size), sinogram.angles, n_detectors=n_detectors)
         found = reconstruct(A, sinogram.readings.ravel(), (size, size), **request.options)

@@ -25,7 +25,7 @@ from ..video.reading import Frames, open_frames
 from ..video.run import Run, check_options
 from ..video.stream import Options
 from ..video.writing import Sink, check_sink, open_sink
-from .shell import ending_in_order, hearing_warnings
+from .console import interrupt_on_termination, print_warnings
 
 ARRAYS = (".npy", ".npz")
 PLAIN_EVERY = 5.0  # seconds between lines of progress where there is no terminal
@@ -92,7 +92,7 @@ def run_video(request: Request, *, as_json: bool) -> None:
     """Read, separate and write; nothing appears under its name unless all of it does."""
     progress = Progress()
     with (
-        ending_in_order() as hold_on, hearing_warnings() as heard, limit_threads(request.threads),
+        interrupt_on_termination() as hold_on, print_warnings() as heard, limit_threads(request.threads),
         open_frames(request.source, **request.part) as frames,
     ):  # fmt: skip
         run = Run(frames, request.checked, progress)

@@ -110,6 +110,8 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Importance weights of what was kept; None for a uniform draw.
     sample_graph_, feature_graph_ : Graph or None
         Graphs used.
+    points_ : (n_samples, n_features) dense or sparse
+        Scaled data with missing values, and filtered outliers, imputed: what distances are computed from.
     scale_ : float
         Unit of the scaled data: mean absolute deviation.
     stage_seconds_ : dict
@@ -127,7 +129,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     labels_: Array
     _scaling: Scaling
     _distance_model: LowRankImputer | OutlierFilter | None
-    _training_points: Data
+    points_: Data
     _n_neighbors: int
 
     def __init__(
@@ -229,7 +231,7 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.gamma_samples_, self.gamma_features_ = found.best.gammas
         self.rank_ = found.best.rank
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
-        self._training_points, self._distance_model = found.points.X, found.points.model
+        self.points_, self._distance_model = found.points.X, found.points.model
         self._summarize(X, found.choices)
         return self
 
@@ -252,15 +254,15 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         check_is_fitted(self)
         points = self._comparable(self._validated(X, reset=False))
         with limit_threads(self.n_jobs):
-            return labels_of_new(points, self._training_points, self.soft_labels_, self._n_neighbors)
+            return labels_of_new(points, self.points_, self.soft_labels_, self._n_neighbors)
 
     def _comparable(self, X: Data) -> Data:
         """Return new samples scaled and imputed like the training samples."""
-        if is_sparse(self._training_points) and has_missing(X):
+        if is_sparse(self.points_) and has_missing(X):
             raise ValueError("the model was fitted to sparse data, so new samples must have no NaN.")
-        X = self._scaling.apply(like(X, self._training_points))
+        X = self._scaling.apply(like(X, self.points_))
         if is_sparse(X):
             return X
         if self._distance_model is not None:
             return self._distance_model.apply(X)
-        return fit_imputer(self._training_points, Generator(0)).apply(X) if has_missing(X) else X  # type: ignore[arg-type]
+        return fit_imputer(self.points_, Generator(0)).apply(X) if has_missing(X) else X  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ RECORDS: dict[str, StoredRecord] = {
 RENAMED_ATTRIBUTES: dict[str, str | None] = {
     "_count": None,
     "_filling": "_distance_model",
-    "_fit_X": "_training_points",
+    "_fit_X": "points_",
     "_said": "_fit_summary",
     "_way": None,
 }

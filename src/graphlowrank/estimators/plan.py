@@ -106,9 +106,7 @@ class Plan:
             *(f"  {sentence}" for sentence in self.advice),
         ]
         if self.loading_seconds > MIN_LOADING_SECONDS:
-            lines.append(
-                f"  The first fit of a process takes {self.loading_seconds:.1f} s longer: it loads compiled code."
-            )
+            lines.append(f"  The first fit of a process takes {self.loading_seconds:.1f} s longer, to load code.")
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:

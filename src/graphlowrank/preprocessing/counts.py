@@ -225,23 +225,10 @@ def transformed_blocks(values: Any, transform: BlockTransform | None) -> Iterato
 def select_columns(
     values: Any, transform: BlockTransform | None, columns: Array | None, *, keep_sparse: bool = False
 ) -> Any:
-    """Return the selected columns of the transformed matrix; ``values`` itself if there is nothing to do.
+    """Return columns (None: all) of the transformed matrix, or ``values`` itself if there is nothing to do.
 
-    Parameters
-    ----------
-    values
-        (n_samples, n_features).
-    transform
-        Transform of row blocks, see :func:`log_transform`; None for none.
-    columns
-        Columns to select, in order; None for all.
-    keep_sparse
-        Whether a sparse matrix is returned as csr_array, not as a dense array.
-
-    Returns
-    -------
-    X
-        (n_samples, n_columns) float32, where that is exact, or float64.
+    The result (n_samples, n_columns) is float32 if that is exact, else float64; csr_array if ``keep_sparse`` and
+    ``values`` are sparse, else dense.
     """
     in_memory = isinstance(values, np.ndarray) or (keep_sparse and sp.issparse(values))
     if in_memory and transform is None and columns is None and values.dtype in (np.float32, np.float64):

@@ -53,6 +53,11 @@ class Solution(Iterated):
     residual: float
     objective: list[float] = field(default_factory=list)
 
+    @classmethod
+    def exact(cls, X: Array) -> Solution:
+        """Solution that needed no iterations."""
+        return cls(X, 0, converged=True, residual=0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class LowRankPlusSparse(Iterated):
@@ -85,8 +90,3 @@ class LowRankPlusSparse(Iterated):
     def solution(self) -> Solution:
         """Return the low-rank part alone."""
         return Solution(self.low_rank, self.n_iter, converged=self.converged, residual=self.residual)
-
-    @classmethod
-    def exact(cls, X: Array) -> Solution:
-        """Solution that needed no iterations."""
-        return cls(X, 0, converged=True, residual=0.0)

@@ -1,4 +1,4 @@
-"""The command ``graphlowrank recover``, as its users meet it."""
+"""The command ``graphlowrank recover``, end to end."""
 
 import json
 import os
@@ -20,8 +20,9 @@ from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
-from graphlowrank.cli.preparing import Prepared
-from graphlowrank.io import Table, read, write_matrix
+from graphlowrank.cli.fit import FitPage
+from graphlowrank.cli.residual import Residual, examples, residual_size
+from graphlowrank.io import read, write_matrix
 from helpers import interruptible
 
 HELP = "see graphlowrank recover --help, or run it again with --debug to see where it failed"
@@ -42,7 +43,7 @@ NAMES = [f"day {row}" for row in range(60)], [f"s{column}" for column in range(1
 
 
 def make_matrix(seed=0):
-    """Rank two, smooth from row to row, with one entry in twenty grossly wrong."""
+    """Rank two, smooth from row to row, with one entry in twenty an outlier."""
     rng = np.random.default_rng(seed)
     times = np.linspace(0, 3, 60)[:, None]
     clean = np.hstack([np.sin(times), np.cos(times)]) @ rng.standard_normal((2, 12)) + 4
@@ -77,7 +78,7 @@ def test_the_matrix_is_that_of_the_library_and_closer_to_the_truth(here):
     share = np.linalg.norm(X - wanted) / np.linalg.norm(X - CompressivePCA(2, random_state=0).fit(X).offset_)
     assert result.stdout.splitlines()[:2] == [
         "60 samples x 12 features of in.csv.",
-        f"Recovered a matrix of rank 2; the residual is {share:.3f} of the data, centred.",
+        f"Recovered a matrix of rank 2; the residual is {share:.3f} of the data, centered.",
     ]
     assert result.stderr.splitlines()[-1] == "wrote new/out.csv, new/errors.csv"
     assert tree(here) == ["in.csv", "new", "new/errors.csv", "new/out.csv"]
@@ -115,7 +116,7 @@ def test_options_reach_the_model(here, monkeypatch):
     }  # fmt: skip
 
 
-def test_a_table_in_different_units_is_told_in_those_of_each_feature(here):
+def test_the_residual_of_a_table_in_different_units_is_scaled(here):
     clean = make_matrix()[0]
     X = clean + 0.05 * np.random.default_rng(1).standard_normal(clean.shape)
     units = np.r_[1e5, 1e4, np.full(10, 0.01)]
@@ -148,7 +149,7 @@ def test_chosen_features_keep_their_names(here):
     assert list(found.feature_names) == [f"s{column}" for column in kept]
 
 
-def test_pictures_are_shown_as_pictures(here):
+def test_images_are_shown_as_images(here):
     Path("faces").mkdir()
     for row in range(20):
         grey = np.add.outer(np.arange(6) * 20, np.arange(8) * (row % 5)).astype(np.uint8)
@@ -189,11 +190,11 @@ def test_wrong_usage_exits_with_2(here, given, text):
         ("in.csv -o in.csv", "--output is the input itself", HELP),
         ("in.csv -o x.csv -s ./x.csv", "--output and --sparse are the same place", HELP),
         ("in.csv -o x.zarr -s x.zarr/y.npy", "--output and --sparse are the same place, or one is inside", HELP),
-        ("in.csv -o mine.zarr", "mine.zarr is a folder of other things, which is not replaced.", PLACE),
+        ("in.csv -o mine.zarr", "mine.zarr is a folder with other files, which is not replaced.", PLACE),
         ("in.csv -o file/out.npy", "cannot write file/out.npy: ", PLACE),
         ("in.csv -o out.npy --graph g", "in.csv takes no graph", HELP),
-        ("gaps.csv -o out.npy", "gaps.csv has no value in row 2.", "leave out rows without any value"),
-        ("inf.csv -o out.npy", "inf.csv has 1 value that is infinite, the first in row 2", "put numbers there"),
+        ("missing.csv -o out.npy", "missing.csv has no value in row 2.", "remove rows without any value"),
+        ("inf.csv -o out.npy", "inf.csv has 1 infinite value, the first in row 2", "replace them by numbers"),
     ],
 )
 def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
@@ -201,7 +202,7 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
     (here / "mine.zarr").mkdir()
     for name in ("mine.zarr/notes.txt", "file"):
         (here / name).write_text("mine")
-    (here / "gaps.csv").write_text("a,b\n1,2\n,\n3,4\n")
+    (here / "missing.csv").write_text("a,b\n1,2\n,\n3,4\n")
     (here / "inf.csv").write_text("a,b\n1,2\n3,inf\n")
     before = tree(here)
     said, advice = failure(run(given))
@@ -231,8 +232,8 @@ def failing_with(error, name):
     [
         (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
         (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
-        (command.FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
-        (outputs, "_to_disk", Mock(side_effect=OSError(28, "no space")), "error: no space"),
+        (FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
+        (outputs, "_sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
     ],
 )
 def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, broken, said):
@@ -290,22 +291,22 @@ def test_both_commands_have_the_same_options_for_the_same_things():
 def test_a_residual_is_computed_where_it_is_asked_for():
     _, X = make_matrix()
     low_rank = CompressivePCA(2, random_state=0).fit(X).low_rank_
-    residual = command.Residual(X, low_rank)
+    residual = Residual(X, low_rank)
     whole = X - low_rank.to_array()
     assert residual.shape == X.shape
     for index in (slice(3, 7), (slice(None), slice(2, 5))):
         assert_allclose(residual[index], whole[index], atol=1e-12)
-    left = command.left_over(residual, low_rank.offset)
+    left = residual_size(residual, low_rank.offset)
     assert_allclose(left.of_samples, np.linalg.norm(whole, axis=1))
-    assert left.share == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
+    assert left.relative == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
     assert_array_equal(X, make_matrix()[1])
 
 
-# --- sparse data, and data with gaps ---
+# --- sparse data, and missing values ---
 
 
-def dotted(seed=0):
-    """Data with zeros and gaps, and a matrix beside it; blocks of seven rows are to be seen as a whole."""
+def incomplete(seed=0):
+    """Data with zeros and missing values, and a low-rank matrix."""
     rng = np.random.default_rng(seed)
     X = np.where(rng.random((60, 12)) < 0.4, make_matrix()[1], 0.0)
     X[rng.random(X.shape) < 0.1] = np.nan
@@ -315,56 +316,54 @@ def dotted(seed=0):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_BYTES", 8 * 12 * 7)
+    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 12 * 7)
 
 
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_residual_leaves_out_what_is_missing(sparse):
-    X, low_rank = dotted()
-    residual = command.Residual(sp.csr_array(X) if sparse else X, low_rank)
+def test_a_residual_ignores_missing_values(sparse):
+    X, low_rank = incomplete()
+    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
     known = ~np.isnan(X)
     for index in (slice(3, 7), (slice(None), slice(2, 5))):
         assert_array_equal(residual[index], (X - low_rank)[index])
     offset = np.arange(12.0)
-    left = command.left_over(residual, offset)
+    left = residual_size(residual, offset)
     errors = np.where(known, X - low_rank, 0)
     assert_allclose(left.of_samples, np.linalg.norm(errors, axis=1))
-    assert left.share == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
+    assert left.relative == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
     medians = [np.nanmedian(np.abs(X - low_rank)[a : a + 7]) for a in range(0, 60, 7)]
     assert left.typical == pytest.approx(np.median(medians))
 
 
 @pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("picture", [None, (3, 4)])
+@pytest.mark.parametrize("image_shape", [None, (3, 4)])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_what_is_missing_is_not_counted_and_is_drawn_as_recovered(sparse, picture):
-    X, low_rank = dotted()
-    data = Prepared(sp.csr_array(X) if sparse else X, None, None, ())
-    residual = command.Residual(data.X, low_rank)
-    left = command.left_over(residual, np.zeros(12))
-    found, n_filled = command._recovered(data, Table(X, picture=picture), residual, residual, left)
+def test_missing_values_are_not_counted_and_are_shown_as_recovered(sparse, image_shape):
+    X, low_rank = incomplete()
+    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
+    found, n_imputed = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
     assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
     shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
     missing = np.isnan(X[shown])
-    assert n_filled == missing.sum() > 0
+    assert n_imputed == missing.sum() > 0
     assert np.isfinite(found.given).all()
     assert_array_equal(found.given[missing], found.recovered[missing])
-    wanted = X[shown] if picture else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    wanted = X[shown] if image_shape else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
     assert_allclose(found.given[~missing], wanted[~missing])
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_gaps_go_all_the_way(here, sparse):
-    X, _ = dotted()
-    sp.save_npz("gaps.npz", sp.csr_array(X))
-    np.save("gaps.npy", X)
-    result = done(f"{'gaps.npz' if sparse else 'gaps.npy'} --rank 2 -o out.npy -s errors.npy -r r.html --json")
+def test_missing_values_in_every_output(here, sparse):
+    X, _ = incomplete()
+    sp.save_npz("missing.npz", sp.csr_array(X))
+    np.save("missing.npy", X)
+    result = done(f"{'missing.npz' if sparse else 'missing.npy'} --rank 2 -o out.npy -s errors.npy -r r.html --json")
     n_missing = np.isnan(X).sum()
     assert json.loads(result.stdout)["prepared"] == [f"{n_missing} of 720 values are missing"]
     assert_allclose(np.load("out.npy") + np.load("errors.npy"), X)  # NaN where the data have it
     page = (here / "r.html").read_text(encoding="utf-8")
-    assert "values that are missing are shown as recovered" in page
+    assert "missing values are shown as recovered" in page
     assert not re.search(r"[ML ]nan|>nan<", page)  # nothing is drawn or said of what is not there
 
 

@@ -1,4 +1,4 @@
-"""The command line, as its users meet it."""
+"""The command ``graphlowrank demo``, and what all commands share."""
 
 import json
 import os
@@ -15,9 +15,10 @@ from matplotlib.image import imread
 from typer.testing import CliRunner
 
 import graphlowrank
-from graphlowrank import cli, report
+from graphlowrank import report
 from graphlowrank.cli import app
 from graphlowrank.cli import demo as demo_module
+from graphlowrank.cli.console import show_progress
 from helpers import interruptible
 
 SYSTEMS = ["k-means", "PCA", "FRPCAG", "CPCA, decoded", "CPCA, regressed"]
@@ -199,8 +200,8 @@ def test_unwritable_place_is_named(tmp_path, monkeypatch):
 
 def test_terminal_gets_a_spinner(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with cli._progress() as say:
-        say("1/6 compiling")
+    with show_progress() as show:
+        show("1/6 compiling")
     assert capsys.readouterr().out == ""
 
 

@@ -1,0 +1,159 @@
+"""Console behavior that all commands share: errors in two lines, progress, warnings, signals, JSON."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
+from typing import Any
+
+import typer
+
+from .options import to_option_names
+
+Show = Callable[[str], None]  # shows what a command is doing
+
+VIDEO_EXTRAS = ("av", "PIL", "jinja2")
+INTERRUPTED = 130  # exit code of shells for a program ended by Ctrl-C
+# Commands that read an input, and the options that reduce their memory.
+MEMORY_OPTIONS = {
+    "cluster": "--top-features", "recover": "--top-features", "plan": "--top-features", "reconstruct": "--size",
+    "video": "--max-memory or --scale",
+}  # fmt: skip
+TABLE_COMMANDS = ("cluster", "recover", "plan")
+
+
+class RemedyError(ValueError):
+    """An error with its remedy."""
+
+    def __init__(self, cause: str, remedy: str) -> None:
+        super().__init__(cause)
+        self.remedy = remedy
+
+
+@contextmanager
+def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
+    """Turn an exception into one line for the cause, one for the remedy, and an exit code."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        typer.echo("interrupted; no half-written file is left", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if debug:
+            raise
+        cause = str(error) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror:
+            cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+        typer.echo(f"error: {' '.join(cause.split())}", err=True)
+        typer.echo(error.remedy if isinstance(error, RemedyError) else _remedy(error, command), err=True)
+        raise typer.Exit(1) from None
+
+
+def _remedy(error: Exception, command: str) -> str:
+    if isinstance(error, ImportError) and (remedy := _install_remedy(error, command)):
+        return remedy
+    if command in MEMORY_OPTIONS:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError) and "cannot write" not in str(error):
+            return "check the name of the input, and that it may be read"
+        if isinstance(error, MemoryError):
+            return f"give a smaller {MEMORY_OPTIONS[command]}"
+        if isinstance(error, ValueError):
+            return f"see graphlowrank {command} --help, or run it again with --debug to see where it failed"
+    if isinstance(error, OSError):
+        return "choose another place for the output"
+    return "run it again with --debug to see where it failed"
+
+
+def _install_remedy(error: ImportError, command: str) -> str | None:
+    from ..report.page import EXTRAS
+
+    if command in TABLE_COMMANDS:
+        _, _, install = str(error).partition("pip install ")
+        return f"pip install {install or 'graphlowrank[io,plots]'}"
+    if command in MEMORY_OPTIONS and error.name in VIDEO_EXTRAS:
+        return "pip install graphlowrank[video]"
+    return "pip install graphlowrank[plots]" if error.name in EXTRAS else None
+
+
+@contextmanager
+def show_progress() -> Iterator[Show]:
+    """Yield a function that shows the current step: in a spinner on a terminal, in lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda message: typer.echo(message, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
+
+
+@contextmanager
+def interrupt_on_termination() -> Iterator[Callable[[], None]]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that incomplete outputs are removed as after Ctrl-C.
+
+    Yields a function that ignores all three signals from then on.
+    """
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
+    before = {number: signal.signal(number, _raise_interrupt) for number in ours}
+    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+
+    def ignore_signals() -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+
+    try:
+        yield ignore_signals
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise_interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def print_warnings(translate: Callable[[str], str] = str) -> Iterator[list[str]]:
+    """Print each warning in one line, translated, without its source line; yield the list of those printed."""
+    printed: list[str] = []
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        printed.append(translate(str(message)))
+        typer.echo(f"warning: {printed[-1]}", err=True)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield printed
+
+
+@contextmanager
+def option_names_in_errors(others: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Replace parameter names in errors by options; see :func:`.options.to_option_names`."""
+    try:
+        yield
+    except ValueError as error:
+        message = to_option_names(str(error), others)
+        if message == str(error):
+            raise
+        raise ValueError(message) from error
+
+
+def to_json(record: dict[str, Any]) -> str:
+    """Return JSON, with null for numbers that are not finite."""
+    return json.dumps(_replace_nonfinite(record), indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def _replace_nonfinite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _replace_nonfinite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_replace_nonfinite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,0 +1,45 @@
+"""The command ``graphlowrank plan``: time and memory that a table will take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..estimators.plan import PILOT_SAMPLES, Plan, Task, plan
+from ..linalg.blocks import evenly_spaced
+from ..preprocessing.counts import dense, float_type, most_variable
+from .console import Show, option_names_in_errors, print_warnings
+from .options import to_option_names
+from .prepare import Input
+
+MIN_SAMPLES = 20
+
+
+def run_plan(
+    source: Input, task: Task, n_clusters: int, top_features: int | None, options: dict[str, Any], show: Show
+) -> Plan:
+    """Read some rows, time small fits to them, and predict."""
+    show(f"reading {source.path}")
+    values = source.read().values
+    n_samples, n_features = values.shape
+    if n_samples < MIN_SAMPLES:
+        raise ValueError(f"{source.path} has {n_samples} samples: too few for a plan, which needs {MIN_SAMPLES}.")
+    rows = pilot_rows(values)
+    if top_features is not None and top_features < n_features:
+        rows = rows[:, most_variable([rows], top_features)]
+    show(f"timing fits to {len(rows)} samples x {rows.shape[1]} features")
+    n_clusters = min(n_clusters, rows.shape[1] if task == "recover" else len(rows) // 2)
+    with print_warnings(to_option_names), option_names_in_errors({"n_components": "--clusters"}):
+        return plan(
+            n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, itemsize=rows.itemsize, **options
+        )  # fmt: skip
+
+
+def pilot_rows(values: Any) -> Array:
+    """Return evenly spaced rows, dense, with NaN for values that are missing or infinite."""
+    rows = values[evenly_spaced(values.shape[0], PILOT_SAMPLES[1])]
+    rows = dense(rows).astype(float_type(rows.dtype))
+    rows[~np.isfinite(rows)] = np.nan
+    return rows

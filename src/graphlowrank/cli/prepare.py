@@ -1,0 +1,170 @@
+"""From a file to the data of an estimator: read, check, log-transform, select features.
+
+Tables are processed in blocks of rows, so that only the selected features of a sparse or memory-mapped table are held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array
+from ..io import Table, read
+from ..io.memory import allowed_bytes
+from ..preprocessing.counts import blocks, float_type, is_complete, n_missing, preprocess, stored_values
+from .console import RemedyError
+
+COPIES = 2  # of the matrix during a fit: the data, and scaled
+FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A table to read; see :func:`graphlowrank.io.read`."""
+
+    path: Path
+    key: str | None = None
+    header: bool | None = None
+    index: bool | None = None
+    graph: str | None = None
+    transpose: bool = False
+
+    def read(self) -> Table:
+        """Read the table; its graph, if there is one, must be symmetric."""
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no file or folder {self.path}.")
+        table = read(
+            self.path, key=self.key, header=self.header, index=self.index, graph=self.graph, transpose=self.transpose
+        )  # fmt: skip
+        if table.graph is not None and abs(table.graph - table.graph.T).max() > 1e-6 * abs(table.graph).max():
+            raise RemedyError(
+                f"the graph {self.graph!r} of {self.path} is not symmetric.",
+                "choose a graph of edge weights, such as connectivities, not of distances",
+            )
+        return table
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Preprocessing steps; see :func:`graphlowrank.preprocessing.counts.preprocess`."""
+
+    normalize_counts: bool = False
+    log1p: bool = False
+    top_features: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Data (n_samples, n_features), dense or csr_array, their names, and the preprocessing steps in words."""
+
+    X: Any
+    sample_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+    steps: tuple[str, ...]
+
+
+def prepare(table: Table, steps: Preparation, path: Path, *, only_dense: bool = False) -> Prepared:
+    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors."""
+    complete = check_finite(table, path)
+    values, n_features, names = table.values, table.shape[1], table.feature_names
+    keep_sparse = sp.issparse(values) and complete and not only_dense
+    takes_logarithms = steps.normalize_counts or steps.log1p
+    n_kept = min(steps.top_features or n_features, n_features)
+    copies = takes_logarithms or n_kept < n_features or sp.issparse(values) or values.dtype.kind != "f"
+    if copies and not keep_sparse:
+        check_memory(values, n_kept, path)  # before the passes through all values
+    if takes_logarithms:
+        _check_logarithms(values, steps, path)
+    X, columns, done = preprocess(
+        values, normalize=steps.normalize_counts, log1p=steps.log1p, n_top_features=n_kept, keep_sparse=keep_sparse
+    )  # fmt: skip
+    if columns is not None and names is not None:
+        names = tuple(names[column] for column in columns)
+    if not complete:
+        done.insert(0, _count_missing(X, table, columns, path))
+    return Prepared(X, table.sample_names, names, tuple(done))
+
+
+def check_memory(values: Any, n_features: int, path: Path) -> None:
+    """Raise if a dense matrix of ``n_features`` features, and the copy of a fit, would not fit into memory."""
+    n_samples = values.shape[0]
+    needed, allowed = COPIES * n_samples * n_features * float_type(values.dtype).itemsize, allowed_bytes()
+    if needed > allowed:
+        raise RemedyError(
+            f"{path} needs {needed / 2**30:.1f} GiB as a dense matrix of {n_samples} x {n_features}, and "
+            f"{allowed / 2**30:.1f} GiB are free.",
+            FEWER_FEATURES,
+        )
+
+
+def check_finite(table: Table, path: Path) -> bool:
+    """Raise if values are infinite, with their number and the first position; return whether none is missing."""
+    if table.values.dtype.kind != "f":
+        return True
+    n_infinite, first = 0, (0, 0)
+    for rows, block in blocks(table.values):
+        infinite = np.isinf(stored_values(block))
+        if infinite.any() and not n_infinite:
+            row, column = _first_position(block, infinite)
+            first = (rows.start + row, column)
+        n_infinite += int(np.count_nonzero(infinite))
+    if n_infinite:
+        count = "1 infinite value" if n_infinite == 1 else f"{n_infinite} infinite values"
+        raise RemedyError(
+            f"{path} has {count}, the first in row {_position(table.sample_names, first[0])}, "
+            f"column {_position(table.feature_names, first[1])}.",
+            "replace them by numbers, or leave the cells empty: values may be missing",
+        )
+    return is_complete(table.values)
+
+
+def _count_missing(X: Any, table: Table, columns: Array | None, path: Path) -> str:
+    """Return the number of missing values in words; raise if a sample or a feature has no value at all."""
+    counts = [n_missing(block) for _, block in blocks(X)]
+    in_rows, in_columns = np.concatenate([rows for rows, _ in counts]), sum(missing for _, missing in counts)
+    kept, more_features = ("", "") if columns is None else (" of the kept features", ", or keep more features")
+    empty = np.flatnonzero(in_rows == X.shape[1])
+    if len(empty):
+        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other rows"
+        raise RemedyError(
+            f"{path} has no value{kept} in row {_position(table.sample_names, int(empty[0]))}{others}.",
+            f"remove rows without any value{more_features}",
+        )
+    empty = np.flatnonzero(in_columns == X.shape[0])
+    if len(empty):
+        first = int(empty[0] if columns is None else columns[empty[0]])
+        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other columns"
+        raise RemedyError(
+            f"{path} has no value in column {_position(table.feature_names, first)}{others}.",
+            "remove columns without any value",
+        )
+    total = int(in_rows.sum())
+    return f"{total} of {X.shape[0] * X.shape[1]} values {'is' if total == 1 else 'are'} missing"
+
+
+def _check_logarithms(values: Any, steps: Preparation, path: Path) -> None:
+    least = min(float(np.fmin.reduce(stored_values(block), axis=None, initial=0)) for _, block in blocks(values))
+    if steps.normalize_counts and least < 0:
+        raise RemedyError(
+            f"{path} has negative values, down to {least:g}: these are not counts.",
+            "omit --normalize-counts, or select the counts by --key",
+        )
+    if least <= -1:
+        raise RemedyError(f"{path} has values down to {least:g}, which have no log(1 + x).", "omit --log1p")
+
+
+def _first_position(block: Any, mask: Array) -> tuple[int, int]:
+    """Row and column of the first masked value of a block."""
+    index = int(np.flatnonzero(mask.ravel())[0])
+    if not sp.issparse(block):
+        row, column = divmod(index, block.shape[1])
+        return row, column
+    return int(np.searchsorted(block.indptr, index, side="right")) - 1, int(block.indices[index])
+
+
+def _position(names: tuple[str, ...] | None, index: int) -> str:
+    return str(index + 1) if names is None else f"{index + 1} ({names[index][:60]!r})"
