@@ -61,7 +61,7 @@ def clearest_scaling(X: Data, n_clusters: int, n_neighbors: int, rng: np.random.
         return _fitted(X, "features", _units_reason(n_features))
     kinds: tuple[ScalingName, ...] = ("none", "features", "samples")
     kinds = kinds if n_features >= MIN_FEATURES else kinds[:2]
-    bounds = {kind: _conductance_bound(Scaling.fit(part, kind).apply(part), n_clusters, n_neighbors) for kind in kinds}
+    bounds = {kind: conductance_bound(Scaling.fit(part, kind).apply(part), n_clusters, n_neighbors) for kind in kinds}
     best = kinds[0]
     for kind in kinds[1:]:
         best = kind if bounds[kind] < bounds[best] - EIGENVALUE_RTOL else best
@@ -117,7 +117,7 @@ def _different_units(std: Array) -> bool:
     return bool(effective < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
 
 
-def _conductance_bound(points: Data, n_clusters: int, n_neighbors: int) -> float:
+def conductance_bound(points: Data, n_clusters: int, n_neighbors: int) -> float:
     """Mean of the first eigenvalues of the neighbor graph; in few dimensions, divided by the next one.
 
     In few dimensions all eigenvalues of a neighbor graph are low, with or without clusters.

@@ -54,7 +54,7 @@ def test_the_loss_is_weighted(data):
     assert np.abs(plain - U).max() > 1e-2 * X.std()
 
 
-def test_a_sample_without_weight_is_told_by_its_neighbours(data):
+def test_a_sample_of_weight_0_follows_its_neighbors(data):
     X = data
     bad = X.copy()
     bad[5] += 100 * X.std()
@@ -88,13 +88,13 @@ def test_bad_weights(data, model, weights, text):
 
 
 @pytest.mark.parametrize("solver", ["rpca", "rpcag"])
-def test_solvers_without_weights_say_so(data, solver):
+def test_solvers_without_weights_refuse_them(data, solver):
     X = data
-    with pytest.raises(ValueError, match="feature_weight is for solver='frpcag'"):
+    with pytest.raises(ValueError, match="feature_weight needs solver='frpcag'"):
         CompressivePCA(2, solver=solver).fit(X, feature_weight=np.ones(30))
 
 
-def test_optimal_sampling_keeps_its_own_weights(data):
+def test_optimal_sampling_keeps_its_importance_weights(data):
     X = data
     model = CompressivePCA(
         3, sampling="optimal", downsampling=(2, 1), random_state=0, gamma_samples=0.5, gamma_features=0.3
@@ -107,10 +107,10 @@ def test_optimal_sampling_keeps_its_own_weights(data):
 
 
 @pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering])
-def test_weights_that_leave_nothing_kept(data, Estimator):
+def test_weights_that_are_0_on_all_kept_samples(data, Estimator):
     X = data
     weights = np.zeros(120)
     model = Estimator(2, downsampling=(4, 1), random_state=0)
     weights[np.setdiff1d(np.arange(120), model.fit(X).sample_indices_)[0]] = 1
-    with pytest.raises(ValueError, match="has weight 0: keep more"):
+    with pytest.raises(ValueError, match="has weight 0; keep more"):
         model.fit(X, sample_weight=weights)

@@ -1,9 +1,9 @@
-"""Compressed matrices whose answer is known, and dense twins of the decoders' fits."""
+"""Compressed matrices whose answer is known, and a dense twin of interpolation."""
 
 import numpy as np
-from graphlowrank.preprocessing.standardize import StandardisedData
 
 from graphlowrank.graphs import lowest_eigenpairs
+from graphlowrank.preprocessing.block import ScaledData
 from graphlowrank.sampling import SampledNodes, draw
 from helpers import disjoint, random_graph
 
@@ -36,20 +36,7 @@ class Problem:
 
 def as_data(X):
     """The full data as decoders get it, in units of one."""
-    return StandardisedData(X, np.zeros(X.shape[1], dtype=X.dtype), 1.0)
-
-
-def unit(graph):
-    return graph.unit_laplacian().toarray()
-
-
-def dense_fit(side, values, gamma, power=1):
-    n = side.graph.n_nodes
-    w = np.zeros(n)
-    w[side.indices] = 1 if side.weights is None else side.weights
-    right = np.zeros((n, values.shape[1]))
-    right[side.indices] = w[side.indices, None] * values
-    return np.linalg.solve(np.diag(w) + gamma * np.linalg.matrix_power(unit(side.graph), power), right)
+    return ScaledData(X, np.zeros(X.shape[1], dtype=X.dtype), 1.0)
 
 
 def dense_interpolation(side, values, G):

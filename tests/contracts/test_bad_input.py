@@ -1,4 +1,4 @@
-"""Each kind of bad input has one clear sentence, before work starts."""
+"""Each kind of bad input has one clear message, before work starts."""
 
 import gzip
 
@@ -12,6 +12,7 @@ from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import make_loss
 
 ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
+
 X = np.random.default_rng(0).standard_normal((40, 6))
 
 
@@ -25,8 +26,8 @@ def with_entry(value):
 @pytest.mark.parametrize(
     ("data", "text"),
     [
-        (np.full((40, 6), np.nan), "every entry of sample 0 is missing"),
-        (np.where(np.arange(6) == 2, np.nan, X), "every entry of feature 2 is missing"),
+        (np.full((40, 6), np.nan), "sample 0 has only missing values"),
+        (np.where(np.arange(6) == 2, np.nan, X), "feature 2 has only missing values"),
         (with_entry(np.inf), "contains infinity"),
         (X[:, 0], "Expected 2D array"),
         (X[None], "dim 3"),
@@ -51,10 +52,10 @@ def test_sparse_data():
 
 
 @pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering])
-def test_sparse_data_with_gaps(Estimator):
+def test_sparse_data_with_missing_values(Estimator):
     with pytest.raises(ValueError, match="contains NaN"):
         Estimator(2).fit(sp.csr_matrix(with_entry(np.nan)))
-    with pytest.raises(ValueError, match="a mask is for dense data"):
+    with pytest.raises(ValueError, match="mask needs dense data"):
         Estimator(2).fit(sp.csr_matrix(X), mask=np.ones(X.shape, dtype=bool))
 
 
@@ -70,8 +71,8 @@ def test_sparse_data_with_gaps(Estimator):
         ({"gamma_features": "big"}, "gamma_features must be"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"huber_delta": -2}, "huber_delta must be a positive number"),
-        ({"max_iter": 0}, "max_iter must be a positive whole number"),
-        ({"n_neighbors": 2.5}, "n_neighbors must be a positive whole number"),
+        ({"max_iter": 0}, "max_iter must be a positive integer"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be a positive integer"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
         ({"sample_graph": "ring"}, "sample_graph must be 'knn', None, a Graph or a weight matrix"),
     ],
@@ -109,12 +110,12 @@ def test_features_cannot_be_decoded_without_a_graph():
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        (CompressivePCA(0), "n_components must be a positive whole number; got 0"),
+        (CompressivePCA(0), "n_components must be a positive integer; got 0"),
         (CompressivePCA(7), "n_components=7 is more than the 6 kept samples or features"),
         (CompressivePCA(5, downsampling=(10, 1)), "n_components=5 is more than the 4 kept"),
-        (FastRobustPCAOnGraphs(1.5), "n_components must be a positive whole number"),
-        (CompressivePCA(True), "n_components must be a positive whole number; got True"),
-        (CompressiveClustering(0), "n_clusters must be a positive whole number"),
+        (FastRobustPCAOnGraphs(1.5), "n_components must be a positive integer"),
+        (CompressivePCA(True), "n_components must be a positive integer; got True"),
+        (CompressiveClustering(0), "n_clusters must be a positive integer"),
         (CompressiveClustering(41), "n_clusters=41 is more than the 40 samples"),
         (
             CompressiveClustering(9, downsampling=(5, 1)),
@@ -133,7 +134,7 @@ def test_counts_and_names(model, text):
         model.fit(X)
 
 
-def test_keeping_next_to_nothing_warns():
+def test_keeping_very_few_samples_warns():
     with pytest.warns(UserWarning, match="keeps only 4 of 40 samples; expect a coarse answer"):
         CompressivePCA(2, downsampling=(10, 1)).fit(X)
 
@@ -163,8 +164,8 @@ def test_graphs_given_by_the_user(weights, text):
             CompressivePCA(2, sample_graph=given).fit(X)
 
 
-def test_what_the_user_gave_is_checked_before_any_graph_is_built(monkeypatch):
-    monkeypatch.setattr("graphlowrank.two_graphs.knn_graph", lambda *args, **kwargs: pytest.fail("work had started"))
+def test_given_graphs_and_indices_are_checked_before_any_graph_is_built(monkeypatch):
+    monkeypatch.setattr("graphlowrank.pipeline.knn_graph", lambda *args, **kwargs: pytest.fail("work had started"))
     with pytest.raises(ValueError, match="feature_graph has 40 nodes, but the data need 6"):
         CompressivePCA(2, feature_graph=W).fit(X)
     with pytest.raises(ValueError, match="feature_indices must lie between 0 and 5"):
@@ -172,7 +173,7 @@ def test_what_the_user_gave_is_checked_before_any_graph_is_built(monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["knn", 3, object()])
-def test_things_that_are_no_graph(value):
+def test_objects_that_are_no_graph(value):
     with pytest.raises(TypeError, match="must be a Graph or a matrix of weights"):
         as_graph(value)
 
@@ -214,9 +215,6 @@ def test_wrong_shapes_after_fitting(Estimator):
         model.inverse_transform(X[:, :3])
 
 
-# --- data files --------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHLOWRANK_DATA", str(tmp_path))
@@ -226,7 +224,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("load", [datasets.load_mnist, datasets.load_usps, datasets.load_orl])
-def test_missing_data_sets_say_where_they_belong(folder, load):
+def test_missing_data_sets_report_where_they_belong(folder, load):
     with pytest.raises(FileNotFoundError, match="GRAPHLOWRANK_DATA"):
         load()
 

@@ -1,0 +1,128 @@
+"""Missing values (NaN) have no weight in the loss, are imputed for distances and recovered in the answer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.impute import SimpleImputer
+
+from graphlowrank import (
+    CompressiveClustering,
+    CompressivePCA,
+    FastRobustPCAOnGraphs,
+    RobustPCA,
+    RobustPCAOnGraphs,
+)
+from graphlowrank.datasets import make_low_rank_on_graphs
+from graphlowrank.graphs import knn_graph
+from graphlowrank.metrics import clustering_error
+from graphlowrank.preprocessing.missing import column_mean
+from helpers import with_missing
+
+RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
+
+
+@pytest.fixture(scope="module")
+def clean():
+    return make_low_rank_on_graphs(300, 60, rank=3, random_state=0).X
+
+
+@pytest.mark.parametrize("Estimator", RECOVERY)
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_missing_values_are_recovered(clean, Estimator, share):
+    noisy = clean + 0.05 * clean.std() * np.random.default_rng(1).standard_normal(clean.shape)
+    X = with_missing(noisy, share)
+    kept = X.copy()
+    model = Estimator(random_state=0) if "random_state" in Estimator().get_params() else Estimator()
+    found = np.asarray(model.fit(X).low_rank_)
+    assert_array_equal(X, kept)  # the caller's
+    hidden = np.isnan(X)
+    error = np.linalg.norm((found - clean)[hidden])
+    by_means = np.linalg.norm((SimpleImputer().fit_transform(X) - clean)[hidden])
+    assert error < 0.35 * by_means
+    assert "% of the entries missing" in repr(model.report_)
+    assert np.isfinite(model.transform(X)).all()
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA])
+def test_a_mask_is_the_same_as_nan(clean, Estimator):
+    X = with_missing(clean, 0.3)
+    mask = ~np.isnan(X)
+    junk = np.where(mask, clean, 1e6)
+    junk[0, np.flatnonzero(~mask[0])[0]] = np.inf
+    model = Estimator(3) if Estimator is RobustPCA else Estimator(3, random_state=0)
+    scores, found = model.fit_transform(X), np.asarray(model.low_rank_)
+    assert_array_equal(model.fit_transform(junk, mask=mask), scores)
+    assert_array_equal(np.asarray(model.low_rank_), found)
+    model.fit(clean, mask=np.ones(clean.shape, dtype=bool))
+    assert_array_equal(np.asarray(model.low_rank_), np.asarray(model.fit(clean).low_rank_))
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs, RobustPCA])
+def test_bad_masks(clean, Estimator):
+    for mask, text in (
+        (np.ones((2, 2), dtype=bool), "mask must hold booleans of shape"),
+        (np.ones(clean.shape), "mask must hold booleans"),
+        (np.zeros(clean.shape, dtype=bool), "nothing is observed"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            Estimator(2).fit(clean, mask=mask)
+    bad = clean.copy()
+    bad[0, 0] = np.inf
+    with pytest.raises(ValueError, match="where the mask is True \\(observed\\)"):
+        Estimator(2).fit(bad, mask=np.ones(clean.shape, dtype=bool))
+
+
+@pytest.mark.parametrize("solver", ["frpcag", "rpca", "rpcag"])
+@pytest.mark.parametrize("decoder", ["subspace", "robust", "alternate"])
+def test_solvers_and_decoders(clean, solver, decoder):
+    X = with_missing(clean, 0.2)
+    model = CompressivePCA(3, solver=solver, decoder=decoder, downsampling=(2, 1), random_state=0).fit(X)
+    hidden = np.isnan(X)
+    error = np.linalg.norm((model.low_rank_.to_array() - clean)[hidden])
+    assert error < 0.4 * np.linalg.norm((clean - column_mean(X))[hidden])
+
+
+@pytest.mark.parametrize("decoder", ["approximate2", "approximate3"])
+def test_decoders_that_project_the_data_refuse_missing_values(clean, decoder):
+    with pytest.raises(ValueError, match="must have no missing values"):
+        CompressivePCA(2, decoder=decoder).fit(with_missing(clean, 0.1))
+
+
+def test_nothing_is_imputed_without_distances(clean):
+    model = FastRobustPCAOnGraphs(2, sample_graph=knn_graph(clean, 5), feature_graph=None)
+    assert "imputation" not in model.fit(with_missing(clean, 0.1)).stage_seconds_
+    assert "imputation" in FastRobustPCAOnGraphs(2).fit(with_missing(clean, 0.1)).stage_seconds_
+
+
+def test_clusters_of_incomplete_samples():
+    X, y = load_digits(return_X_y=True)
+    X, new, y = X[:1000], X[1000:1300], y[:1000]
+    gaps = with_missing(X, 0.3)
+    model = CompressiveClustering(10, random_state=0).fit(gaps)
+    assert clustering_error(y, model.labels_) < 0.25
+    predicted = model.predict(with_missing(new, 0.3, seed=1))
+    assert np.mean(predicted == model.predict(new)) > 0.8
+    again = CompressiveClustering(10, random_state=0, n_jobs=1).fit(gaps)
+    assert_array_equal(again.labels_, model.labels_)
+    # New samples may have gaps where those of the fit had none.
+    complete = CompressiveClustering(10, random_state=0).fit(X)
+    assert np.mean(complete.predict(with_missing(new, 0.1)) == complete.predict(new)) > 0.9
+
+
+@pytest.mark.parametrize("Estimator", [*RECOVERY, CompressiveClustering])
+def test_the_tag_allows_nan(Estimator):
+    assert Estimator().__sklearn_tags__().input_tags.allow_nan
+
+
+def test_the_same_bits_on_one_thread_and_two():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 6)) @ rng.standard_normal((6, 200)) + rng.standard_normal((2000, 200))
+    X = with_missing(X, 0.3)
+    weights = rng.random(2000) + 0.1
+    one, two = (
+        CompressivePCA(random_state=0, laplacian="normalized", n_jobs=n).fit(X, sample_weight=weights) for n in (1, 2)
+    )
+    assert_array_equal(one.sample_graph_.weights.data, two.sample_graph_.weights.data)
+    assert_array_equal(one.low_rank_.to_array(), two.low_rank_.to_array())
+    assert_array_equal(one.transform(X[:50]), two.transform(X[:50]))

@@ -1,0 +1,96 @@
+"""scikit-learn's checks, pipelines, data frames."""
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+
+ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
+
+RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]
+
+NODES = "a sample is a node of the graphs whatever its weight in the loss"
+
+CLUSTERS = "asks for 8 clusters of at most 6 different samples: a warning is what we promise"
+
+
+def weight_checks(estimator):
+    failing = {f"check_sample_weight_equivalence_on_{kind}_data": NODES for kind in ("dense", "sparse")}
+    if isinstance(estimator, CompressiveClustering):
+        failing |= dict.fromkeys(["check_sample_weights_shape", "check_sample_weights_not_overwritten"], CLUSTERS)
+    return failing
+
+
+@parametrize_with_checks([Estimator(n_neighbors=3) for Estimator in ESTIMATORS], expected_failed_checks=weight_checks)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+TOO_FEW = "has 5 or 10 samples, too few for 10 neighbors: an error is what we promise"
+
+
+@parametrize_with_checks(
+    [Estimator() for Estimator in ESTIMATORS],
+    expected_failed_checks=lambda estimator: (
+        weight_checks(estimator) | ({"check_fit2d_1feature": TOO_FEW} if estimator.n_neighbors == 10 else {})
+    ),
+)
+def test_scikit_learn_checks_with_default_parameters(estimator, check):
+    check(estimator)
+
+
+def test_works_in_a_pipeline_and_a_grid_search():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    search = GridSearchCV(
+        make_pipeline(
+            StandardScaler(with_std=False), CompressivePCA(5, random_state=0), LogisticRegression(max_iter=500)
+        ),
+        {"compressivepca__gamma_samples": [0.1, 0.5], "compressivepca__n_components": [3, 6]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_score_ > 0.9
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": polars.DataFrame}
+
+
+@pytest.mark.parametrize("Estimator", RECOVERY)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_in_and_out(Estimator, kind):
+    X = load_digits().data[:100]
+    names = [f"pixel{i}" for i in range(64)]
+    frame = FRAMES[kind](dict(zip(names, X.T, strict=True)))
+    model = Estimator(3, random_state=0).set_output(transform=kind).fit(frame)
+    out = model.transform(frame)
+    assert isinstance(out, FRAMES[kind])
+    assert list(out.columns) == [f"{Estimator.__name__.lower()}{i}" for i in range(3)]
+    assert list(model.feature_names_in_) == names
+    assert_array_equal(np.asarray(out), Estimator(3, random_state=0).fit(X).transform(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(FRAMES[kind](dict(zip(names[::-1], X.T, strict=True))))
+
+
+def test_a_frame_keeps_its_index_where_entries_are_masked():
+    frame = pd.DataFrame(load_digits().data[:100], index=[f"s{i}" for i in range(100)])
+    frame.columns = [f"pixel{i}" for i in range(64)]
+    model = CompressivePCA(2, random_state=0).set_output(transform="pandas")
+    assert list(model.fit_transform(frame, mask=frame.to_numpy() < 16).index) == list(frame.index)
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_clusters_of_frames(kind):
+    X = np.array(load_digits().data[:150])
+    X[3, 5] = np.nan
+    frame = FRAMES[kind](dict(zip([f"pixel{i}" for i in range(64)], X.T, strict=True)))
+    model = CompressiveClustering(10, random_state=0).fit(frame)
+    assert_array_equal(model.labels_, CompressiveClustering(10, random_state=0).fit(X).labels_)
+    assert_array_equal(model.predict(frame), CompressiveClustering(10, random_state=0).fit(X).predict(X))

@@ -1,0 +1,124 @@
+"""The number of threads is limited as asked, and does not change an answer."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_info
+
+from graphlowrank import CompressiveClustering, CompressivePCA
+from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
+from graphlowrank.datasets import make_low_rank_on_graphs
+
+
+@given(n=st.integers(0, 100), n_jobs=st.integers(1, 5))
+@settings(max_examples=30, deadline=None)
+def test_ranges_cover_everything_once(n, n_jobs):
+    seen = np.zeros(n, dtype=int)
+
+    def mark(start, stop):
+        seen[start:stop] += 1
+
+    with limit_threads(n_jobs):
+        map_ranges(mark, n)
+    assert np.all(seen == 1)
+
+
+def test_exceptions_in_threads_are_raised():
+    with limit_threads(2), pytest.raises(ZeroDivisionError):
+        map_ranges(lambda start, stop: 1 / 0, 10)
+
+
+def test_an_inner_call_keeps_the_outer_limit():
+    with limit_threads(1):
+        with limit_threads(None):
+            assert current_threads() == 1
+        assert current_threads() == 1
+
+
+def test_overlapping_limits_are_restored():
+    def blas_threads():
+        return sorted(pool["num_threads"] for pool in threadpool_info())
+
+    before = blas_threads()
+    inside = threading.Barrier(3)
+
+    def hold(n_jobs):
+        with limit_threads(n_jobs):
+            inside.wait()
+
+    threads = [threading.Thread(target=hold, args=(n_jobs,)) for n_jobs in (1, 2, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert blas_threads() == before
+
+
+def test_n_jobs_counts():
+    assert resolve_n_jobs(None) == resolve_n_jobs(-1) >= 1
+    assert resolve_n_jobs(4) == 4
+    assert resolve_n_jobs(-1000) == 1
+    with pytest.raises(ValueError, match="n_jobs"):
+        resolve_n_jobs(0)
+
+
+def test_same_seed_same_answer_whatever_the_threads():
+    rng = np.random.default_rng(0)
+    X = (rng.standard_normal((4000, 5)) @ rng.standard_normal((5, 40)) + rng.standard_normal((4000, 40))).astype(
+        np.float32
+    )
+    fits = [
+        CompressiveClustering(5, neighbors="approximate", n_jobs=n_jobs, random_state=7).fit(X) for n_jobs in (1, 2, 2)
+    ]
+    for other in fits[1:]:
+        assert_array_equal(other.sample_indices_, fits[0].sample_indices_)
+        assert_array_equal(other.labels_, fits[0].labels_)
+    assert not np.array_equal(
+        fits[0].sample_indices_,
+        CompressiveClustering(5, neighbors="approximate", random_state=8).fit(X).sample_indices_,
+    )
+
+
+def test_the_same_bits_whatever_the_threads():
+    """Equal features, of which a search may take any, and products large enough for threads of BLAS."""
+    X = make_low_rank_on_graphs(2500, 300, rank=5, random_state=0).X.astype(np.float32)
+    X += 0.3 * X.std() * np.random.default_rng(0).standard_normal(X.shape, dtype=np.float32)
+    X[:, 200:] = 0
+    one, two = (CompressivePCA(random_state=0, neighbors="approximate", n_jobs=n).fit(X) for n in (1, 2))
+    assert_array_equal(one.feature_graph_.weights.indices, two.feature_graph_.weights.indices)
+    assert_array_equal(one.sample_graph_.weights.data, two.sample_graph_.weights.data)
+    assert (one.gamma_samples_, one.gamma_features_, one.n_components_) == (
+        two.gamma_samples_, two.gamma_features_, two.n_components_
+    )  # fmt: skip
+    assert_array_equal(one.low_rank_.to_array(), two.low_rank_.to_array())
+
+
+@pytest.mark.parametrize("n_draws", [1, 3])
+def test_labels_do_not_depend_on_threads_or_units(n_draws):
+    X = load_digits().data.astype(np.float32)
+    options = {"n_draws": n_draws, "downsampling": (4, 1), "random_state": 3}
+    first = CompressiveClustering(10, n_jobs=1, **options).fit(X)
+    second = CompressiveClustering(10, n_jobs=2, **options).fit(X)
+    assert_array_equal(first.labels_, second.labels_)
+    assert_array_equal(first.soft_labels_, second.soft_labels_)
+    scaled = CompressiveClustering(10, **options).fit(1024 * X)  # a power of two: nothing is rounded differently
+    assert np.mean(scaled.labels_ != first.labels_) < 0.02
+
+
+@pytest.fixture(scope="module")
+def corrupted():
+    return make_low_rank_on_graphs(300, 100, rank=4, outliers=0.1, random_state=0)
+
+
+def test_the_robust_decoder_does_not_depend_on_threads(corrupted, monkeypatch):
+    monkeypatch.setattr("graphlowrank.solvers.irls.COMPILED_FROM", 0)
+    a, b = (
+        CompressivePCA(3, solver="rpca", decoder="robust", downsampling=(3, 2), n_jobs=n, random_state=0)
+        .fit(corrupted.X).low_rank_.to_array() for n in (1, 2)
+    )  # fmt: skip
+    assert_array_equal(a, b)

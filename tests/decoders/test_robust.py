@@ -1,0 +1,71 @@
+"""The robust decoder: Huber regression of the data on the compressed factors."""
+
+import numpy as np
+import pytest
+from decoder_helpers import Problem, as_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphlowrank import (
+    CompressivePCA,
+)
+from graphlowrank.decoders import decode_robust, decode_subspace
+from graphlowrank.decoders.robust import Errors
+from graphlowrank.metrics import recovery_error
+from graphlowrank.sampling import SampledNodes
+from helpers import with_missing
+
+
+@given(seed=st.integers(0, 999), weighted=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_a_low_rank_matrix_is_recovered_from_outliers_without_graphs(seed, weighted):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((120, 3)) @ rng.standard_normal((3, 90)) + rng.standard_normal(90)
+    rows, columns = np.sort(rng.choice(120, 40, replace=False)), np.sort(rng.choice(90, 30, replace=False))
+    sides = [SampledNodes(None, kept, rng.uniform(0.5, 2, len(kept)) if weighted else None) for kept in (rows, columns)]
+    dirty = X.copy()
+    dirty[rng.random(X.shape) < 0.1] += 30
+    found = decode_robust(X[np.ix_(rows, columns)], *sides, data=as_data(dirty), n_components=3)
+    assert found.converged
+    assert recovery_error(X, found.low_rank.to_array()) < 0.02
+
+
+def test_it_fits_what_neighbors_do_not_share():
+    """Light of its own in every sample: nothing on the graph tells it of the samples left out, but the data do."""
+    case = Problem(n=60, p=40, seed=3)
+    light = np.random.default_rng(0).standard_normal(60)
+    X = 10 * (case.X + np.outer(light, case.P[:, 0]))
+    X_small = X[case.block]
+    robust = decode_robust(X_small, *case.sides, data=as_data(X), n_components=3).low_rank.to_array()
+    spread = decode_subspace(X_small, *case.sides, n_components=3).low_rank.to_array()
+    assert recovery_error(X, robust) < 0.02
+    assert recovery_error(X, spread) > 0.3
+
+
+def test_a_factor_below_the_noise_is_not_fitted_to_it():
+    """Rank 1 and small noise, but four factors are asked for: the three others must not blow up elsewhere."""
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.standard_normal(200), rng.standard_normal(80)) + 5
+    dirty = X + 0.05 * rng.standard_normal(X.shape)
+    rows, columns = np.arange(0, 200, 4), np.arange(0, 80, 2)
+    sides = SampledNodes(None, rows), SampledNodes(None, columns)
+    small = X[np.ix_(rows, columns)] + 1e-6 * rng.standard_normal((50, 40))  # as clean as a solver makes it
+    found = decode_robust(small, *sides, data=as_data(dirty), n_components=4).low_rank
+    assert recovery_error(X, found.to_array()) < 0.02
+    assert Errors(0.05).penalty(np.full((3, 1), 1e-6)) > 1e6 * Errors(0.05).penalty(np.ones((3, 1)))
+
+
+def test_it_warns_unless_it_converges():
+    case = Problem(noise=0.3)
+    with pytest.warns(UserWarning, match="the robust decoder on the .* did not converge in 1 iterations"):
+        decode_robust(case.X_small, *case.sides, data=as_data(1e3 * case.X), n_components=2, corner=1e-3, max_iter=1)
+
+
+def test_the_robust_decoder_of_rarely_observed_features(monkeypatch):
+    monkeypatch.setattr("graphlowrank.decoders.robust.BLOCK_ENTRIES", 1000)
+    rng = np.random.default_rng(0)
+    X = with_missing(rng.standard_normal((600, 3)) @ rng.standard_normal((3, 30)), 0.9)
+    X[0], X[:, 0] = 1.0, rng.standard_normal(600)
+    options = {"decoder": "robust", "decoder_options": {"max_iter": 2000}, "downsampling": (1.2, 1.5)}
+    model = CompressivePCA(2, random_state=0, gamma_samples=1.0, gamma_features=0.1, **options).fit(X)
+    assert np.isfinite(model.low_rank_.to_array()).all()

@@ -1,0 +1,38 @@
+"""FRPCAG by ADMM along a path of gammas, against FISTA."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from graphlowrank.models import solve_frpcag
+from graphlowrank.models.frpcag_path import FRPCAGPath, spectrum_of
+from helpers import waves
+
+
+@pytest.mark.parametrize(("loss", "weighted"), [("l1", False), ("l2", False), ("huber", True)])
+@pytest.mark.parametrize("gammas", [(0.1, 0.3), (1.0, 0.0), (30.0, 30.0)])
+def test_solutions_are_the_minima_that_fista_finds(loss, weighted, gammas):
+    X, _, L_s, L_f = waves(60, 20, noise=0.5, outliers=0.05)
+    X = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+    X[:, 7] = np.nan  # nothing is known of a feature
+    weights = np.linspace(0.5, 2, 60) if weighted else np.ones(60)
+    L_f = L_f if gammas[1] else None
+    slow = solve_frpcag(
+        X, L_s, L_f, gamma_samples=gammas[0], gamma_features=gammas[1], loss=loss, huber_delta=0.5,
+        sample_weights=weights, tol=1e-7, max_iter=50_000,
+    )  # fmt: skip
+    spectra = spectrum_of(L_s, 60, X.dtype), spectrum_of(L_f, 20, X.dtype)
+    path = FRPCAGPath(X, *spectra, X, loss=loss, huber_delta=0.5, weights=weights[:, None])
+    near = path.solve((0.5, 0.5 if gammas[1] else 0.0), tol=1e-3, max_iter=1000)
+    for start in (None, near):
+        found = path.solve(gammas, tol=1e-6, max_iter=20_000, start=start)
+        value, least = (objective(U, X, L_s, L_f, gammas, loss, weights) for U in (found.X, slow.X))
+        assert_allclose(value, least, rtol=1e-4)
+
+
+def objective(U, X, L_s, L_f, gammas, loss, weights):
+    """What both solvers minimize, written out."""
+    r = np.abs(np.nan_to_num(U - X))
+    each = {"l1": r, "l2": r**2, "huber": np.where(r < 0.5, r**2 / 2, 0.5 * (r - 0.25))}[loss]
+    graphs = gammas[0] * np.sum(U * (L_s @ U)) + (gammas[1] * np.sum(U * (L_f @ U.T).T) if gammas[1] else 0)
+    return np.sum(weights[:, None] * each) + graphs
