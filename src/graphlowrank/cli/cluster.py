@@ -14,7 +14,7 @@ from .._backend import Array
 from .._threads import limit_threads
 from ..estimators import CompressiveClustering
 from ..io import write_labels
-from ..io.writing.labels import check_labels_place
+from ..io.labels import check_labels_path
 from ..linalg.svd import positive_signs
 from ..preprocessing.principal import coordinates
 from ..report.fit_page import FitPage, Found
@@ -46,7 +46,7 @@ class Request:
         need_page(self.report)
         with naming_options():
             source = self.source if self.source is not None and self.source.exists() else None
-            check_labels_place(self.output, self.column, source)
+            check_labels_path(self.output, self.column, source)
         in_place = ["output"] if self.source is not None else []
         check_apart(self.table.path, self.written, may_be_source=in_place)
 

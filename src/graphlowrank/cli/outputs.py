@@ -9,8 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from .._files import check_writable, target_of, temporary_beside
-from ..io.reading.zarr_store import is_zarr
-from ..io.writing.places import remove, replace
+from ..io.outputs import is_zarr, remove, replace
 from .shell import ending_in_order
 
 

@@ -16,8 +16,7 @@ from .._evenly import evenly
 from .._threads import limit_threads
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..io import Table, write_matrix
-from ..io.packages import need
-from ..io.writing.matrix import WRITERS
+from ..io.formats import find_writer
 from ..preprocessing.counts import blocks, dense, moments
 from ..preprocessing.principal import centred_svd
 from ..report.fit_page import FitPage, Recovered
@@ -30,7 +29,6 @@ from .telling import need_page, versions
 N_SHOWN = 6  # samples on the page
 N_BINS, WIDEST = 40, 8.0  # of the residual; in typical residuals
 N_VALUES = 30  # singular values of the input, at least
-PACKAGES = {".parquet": "pyarrow", ".h5": "h5py", ".hdf5": "h5py", ".h5ad": "h5py", ".zarr": "zarr"}
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,7 @@ class Request:
     def __post_init__(self) -> None:
         need_page(self.report)
         for path in filter(None, (self.output, self.sparse)):
-            kind = path.suffix.lower()
-            if kind not in WRITERS:
-                raise ValueError(f"{path} is not of a known kind: {', '.join(WRITERS)}.")
-            if kind in PACKAGES:
-                need(PACKAGES[kind], f"Writing {kind} files")
+            find_writer(path)  # raises if the extension is not known or a package is missing
         check_apart(self.table.path, self.written)
 
     @property
