@@ -39,5 +39,5 @@ def test_truncated_anywhere(tmp_path, kind):
         path.write_bytes(raw[:size])
         outcome, text = made.outcome_of(tmp_path / name, options)
         # Text can end anywhere; .mat files have room for more behind the first matrix.
-        assert outcome == "refused" or kind.startswith(("csv", "tsv", "mat", "pictures")), (size, text)
+        assert outcome in {"refused", "killed"} or kind.startswith(("csv", "tsv", "mat", "pictures")), (size, text)
         assert outcome != "wrong", text

@@ -25,7 +25,10 @@ def test_matrix_market_agrees_with_scipy(tmp_path, symmetry, field):
     ("content", "text"),
     [
         ("", "Not a Matrix Market file"),
-        ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "complex numbers; save their real parts"),
+        (
+            "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n",
+            "complex numbers; save their real parts",
+        ),
         ("%%MatrixMarket matrix coordinate real general\n% only remarks\n", "damaged: .*Premature EOF"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 99999999999\n1 1 1\n", "claims .* more than"),
         ("%%MatrixMarket matrix coordinate real general\n9999999999999999 2 1\n1 1 1\n", "more than"),

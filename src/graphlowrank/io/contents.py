@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._file_errors import invalid_file
 
+SPARSE_PARTS = ("data", "indices", "indptr")
 USUAL_NAMES = ("X", "data", "fea", "values")  # in order of preference
 
 
@@ -51,6 +52,63 @@ def check_table(shape: Sequence[int], dtype: np.dtype | None, path: Path) -> Non
         raise invalid_file(path, f"has no {'rows' if shape[0] < 1 else 'columns'}: its shape is {tuple(shape)}.")
 
 
+# --- files with groups (HDF5, zarr) --------------------------------------------------------------------------------
+#
+# Their items, by name, are datasets, with shape and dtype, and groups; both have attributes.
+
+
+def is_dataset(item: Any) -> bool:
+    """Whether an item is a dataset, not a group or missing."""
+    return hasattr(item, "dtype")
+
+
 def number_type(dtype: np.dtype) -> np.dtype | None:
     """Return the type if it is one of numbers, None for text and records."""
     return dtype if dtype.kind in "buifc" else None
+
+
+def as_text(value: str | bytes) -> str:
+    """Return a string of a file, which h5py hands out as bytes or str."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def entries_of(items: Mapping[str, Any]) -> dict[str, Entry]:
+    """Return the arrays and the sparse matrices, which are groups of three arrays."""
+    sparse = {name for name in items if all(is_dataset(items.get(f"{name}/{part}")) for part in SPARSE_PARTS)}
+    found = {}
+    for name, item in items.items():
+        if name in sparse:
+            shape = tuple(item.attrs.get("shape", item.attrs.get("h5sparse_shape", ())))
+            found[name] = Entry(shape if len(shape) == 2 else (2, 2), number_type(items[f"{name}/data"].dtype))
+        elif is_dataset(item) and name.rpartition("/")[0] not in sparse:
+            found[name] = Entry((0,) if item.shape is None else item.shape, number_type(item.dtype))
+    return found
+
+
+def read_matrix(
+    items: Mapping[str, Any], name: str, path: Path, as_array: Callable[[Any, Path], Any]
+) -> tuple[Any, Sequence[int]]:
+    """Return the dense array, or the parts of the sparse matrix, of this name, and its shape."""
+    if is_dataset(items[name]):
+        check_table(items[name].shape or (), number_type(items[name].dtype), path)
+        return as_array(items[name], path), items[name].shape
+    missing = [part for part in SPARSE_PARTS if not is_dataset(items.get(f"{name}/{part}"))]
+    if missing:
+        raise invalid_file(path, f"holds no array of numbers called '{name}/{missing[0]}'.")
+    parts = {part: as_array(items[f"{name}/{part}"], path) for part in SPARSE_PARTS}
+    axis, shape = _sparse_layout(items, name, path)
+    return {**parts, "axis": axis, "shape": shape}, shape
+
+
+def _sparse_layout(items: Mapping[str, Any], name: str, path: Path) -> tuple[str, list[int]]:
+    """Return axis and shape of a sparse matrix, as AnnData, 10x Genomics and scipy users store them."""
+    attributes = items[name].attrs
+    kind = attributes.get("encoding-type", attributes.get("h5sparse_format"))
+    found = attributes.get("shape", attributes.get("h5sparse_shape", items.get(f"{name}/shape")))
+    lengths = np.asarray([] if found is None or getattr(found, "size", 2) != 2 else found[:])
+    if lengths.shape != (2,) or lengths.dtype.kind not in "ui":
+        raise invalid_file(path, f"does not say which shape the sparse matrix {name!r} has.")
+    shape = lengths.tolist()
+    if kind is not None:
+        return ("csc" if as_text(kind).startswith("csc") else "csr"), shape
+    return ("csr" if shape[0] == items[f"{name}/indptr"].size - 1 else "csc"), shape

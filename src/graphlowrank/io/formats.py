@@ -25,31 +25,15 @@ PICTURES = ""  # the extension of a folder of images
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is read and written; functions are named ".module:function" and imported on first use.
+    """How a kind of file is read and written; functions are named ".module:function" and imported on first use."""
 
-    Attributes
-    ----------
-    extensions : tuple of str
-        File names end in one of these; only those without .gz are written.
-    reader : str or None
-        Called with the path and the options; a guarded one returns what :func:`~.worker.run_guarded` can send.
-    writer, label_writer : str or None
-        Called with the path and :class:`~.rows.Rows`, or :class:`~.labels.Labels`.
-    options : tuple of str
-        Names of the options of ``read`` that the reader takes.
-    package : str or None
-        Optional package that it needs.
-    is_guarded : bool
-        Whether the reader runs in a child process, because its library can crash or hang on damaged files.
-    """
-
-    extensions: tuple[str, ...]
-    reader: str | None = None
-    writer: str | None = None
-    label_writer: str | None = None
-    options: tuple[str, ...] = ()
-    package: str | None = None
-    is_guarded: bool = False
+    extensions: tuple[str, ...]  # those that end in .gz are only read
+    reader: str | None = None  # reader(path, **options) -> Table, or what run_guarded can send if it is guarded
+    writer: str | None = None  # writer(path, Rows)
+    label_writer: str | None = None  # label_writer(path, Labels)
+    options: tuple[str, ...] = ()  # of ``read`` that the reader takes
+    package: str | None = None  # optional package that it needs
+    is_guarded: bool = False  # its library can crash or hang on damaged files: read in a child process
 
 
 FORMATS = [

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._file_errors import invalid_file
-from .hdf5 import as_text, is_dataset, open_items, read_matrix, strings
+from .contents import as_text, is_dataset, read_matrix
+from .hdf5 import as_array, open_items, strings
 from .outputs import placing
-from .packages import need
 from .worker import run_guarded
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def read_h5ad(path: Path, key: str | None = None, graph: str | None = None) -> d
     key = "X" if key is None else key
     if key not in tables:
         raise invalid_file(path, f"holds no {key!r}; choose by key one of: {', '.join(tables) or 'none'}.")
-    values, (n_samples, n_features) = read_matrix(items, tables[key], path)
+    values, (n_samples, n_features) = read_matrix(items, tables[key], path, as_array)
     found = {
         "values": values,
         "sample_names": _index_of(items, "obs", n_samples),
@@ -43,7 +43,7 @@ def read_h5ad(path: Path, key: str | None = None, graph: str | None = None) -> d
         if f"obsp/{graph}" not in graphs:
             there = ", ".join(name.removeprefix("obsp/") for name in graphs) or "none"
             raise invalid_file(path, f"holds no graph {graph!r}; it holds {there}.")
-        found["graph"] = read_matrix(items, f"obsp/{graph}", path)[0]
+        found["graph"] = read_matrix(items, f"obsp/{graph}", path, as_array)[0]
     return found
 
 
@@ -82,17 +82,20 @@ def _index_of(items: dict[str, Any], group: str, length: int) -> list[str] | Non
 
 def write_h5ad(path: Path, rows: Rows) -> None:
     """Write an AnnData file with X and names only."""
-    with placing(path) as place, _h5py().File(place, "x") as file:
+    import h5py
+
+    with placing(path) as place, h5py.File(place, "x") as file:
         _start(file, rows.sample_names or _count(rows.shape[0]), rows.feature_names or _count(rows.shape[1]))
-        _mark(rows.fill(file.create_dataset("X", rows.shape, rows.dtype)), "array", "0.2.0")
+        _mark(rows.fill(file.create_dataset("X", rows.shape, rows.dtype)), "array")
 
 
 def write_h5ad_labels(path: Path, labels: Labels) -> None:
     """Add columns to ``obs`` and scores to ``obsm``, in a copy of an .h5ad file or in a new one.
 
-    Integers and strings become categories, which is what single-cell tools expect of clusters; the scores are called
-    after the labels.
+    Integers and strings become categories, which is what single-cell tools expect of clusters.
     """
+    import h5py
+
     columns = {labels.column: labels.labels}
     if labels.confidence is not None:
         columns[f"{labels.column}_confidence"] = labels.confidence
@@ -100,15 +103,14 @@ def write_h5ad_labels(path: Path, labels: Labels) -> None:
     with placing(path) as place:
         if labels.source is not None:
             shutil.copyfile(labels.source, place)
-        with _h5py().File(place, "x" if labels.source is None else "r+") as file:
+        with h5py.File(place, "x" if labels.source is None else "r+") as file:
             if labels.source is None:
                 _start(file, labels.names or _count(len(labels.labels)), ())
             for name, values in columns.items():
                 _write_column(file["obs"], name, values)
             if labels.scores is not None:
                 obsm = file["obsm"] if "obsm" in file else _mark(file.create_group("obsm"), "dict", "0.1.0")
-                _remove(obsm, f"X_{labels.column}")
-                _mark(obsm.create_dataset(f"X_{labels.column}", data=labels.scores), "array", "0.2.0")
+                _write_array(obsm, f"X_{labels.column}", labels.scores)
 
 
 def check_h5ad_columns(
@@ -133,49 +135,47 @@ def check_h5ad_columns(
             raise ValueError(f"column must not be {column!r}, which holds the names of the samples.")
 
 
-def _h5py() -> Any:
-    return need("h5py", "Writing .h5ad files")
-
-
 def _start(file: Any, samples: Sequence[str], features: Sequence[str]) -> None:
     """Write what every AnnData file has."""
     _mark(file, "anndata", "0.1.0")
     for name, index in {"obs": samples, "var": features}.items():
-        group = _mark(file.create_group(name), "dataframe", "0.2.0")
-        group.attrs["_index"] = INDEX
-        group.attrs["column-order"] = np.empty(0, dtype=float)
-        _write_strings(group, INDEX, index)
+        group = _mark(file.create_group(name), "dataframe")
+        group.attrs.update({"_index": INDEX, "column-order": np.empty(0, dtype=float)})
+        _write_array(group, INDEX, np.array(index, dtype=object))
     for name in _GROUPS:
         _mark(file.create_group(name), "dict", "0.1.0")
 
 
-def _write_strings(group: Any, name: str, values: Sequence[str]) -> None:
-    data = np.array(values, dtype=object)
-    _mark(group.create_dataset(name, data=data, dtype=_h5py().string_dtype()), "string-array", "0.2.0")
-
-
 def _write_column(obs: Any, name: str, values: Array) -> None:
     """Write the last column, as numbers or categories; an older one of that name is replaced."""
+    import h5py
+
     others = [each for each in map(as_text, obs.attrs.get("column-order", ())) if each != name]
-    _remove(obs, name)
     if values.dtype.kind == "f":
-        _mark(obs.create_dataset(name, data=values), "array", "0.2.0")
+        _write_array(obs, name, values)
     else:
         categories, codes = np.unique(values, return_inverse=True)
-        group = _mark(obs.create_group(name), "categorical", "0.2.0")
+        if name in obs:
+            del obs[name]
+        group = _mark(obs.create_group(name), "categorical")
         group.attrs["ordered"] = False
-        _write_strings(group, "categories", [str(category) for category in categories])
-        codes = codes.ravel().astype(np.min_scalar_type(-len(categories)))
-        _mark(group.create_dataset("codes", data=codes), "array", "0.2.0")
-    obs.attrs.create("column-order", [*others, name], dtype=_h5py().string_dtype())
+        _write_array(group, "categories", np.array(list(map(str, categories)), dtype=object))
+        _write_array(group, "codes", codes.ravel().astype(np.min_scalar_type(-len(categories))))
+    obs.attrs.create("column-order", [*others, name], dtype=h5py.string_dtype())
 
 
-def _remove(group: Any, name: str) -> None:
+def _write_array(group: Any, name: str, values: Array) -> None:
+    """Write numbers, or strings of type object; an older array of that name is replaced."""
+    import h5py
+
     if name in group:
         del group[name]
+    is_text = values.dtype.kind == "O"
+    dtype = h5py.string_dtype() if is_text else values.dtype
+    _mark(group.create_dataset(name, data=values, dtype=dtype), "string-array" if is_text else "array")
 
 
-def _mark(item: Any, kind: str, version: str) -> Any:
+def _mark(item: Any, kind: str, version: str = "0.2.0") -> Any:
     item.attrs["encoding-type"], item.attrs["encoding-version"] = kind, version
     return item
 

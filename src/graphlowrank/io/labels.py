@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def write_labels(
     'sample,label,confidence\na,1,0.9877\nb,0,1.0\n'
     """
     path, source = Path(path), Path(source) if source is not None else None
-    _check_names(path, column, source)
+    write = _checked_writer(path, column, source)
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "uiU" or not len(labels):
         raise ValueError(f"labels must be whole numbers or words, one a sample; got {labels.dtype} {labels.shape}.")
@@ -112,26 +112,25 @@ def write_labels(
     of_scores = checked_names(given, n_scores, "score_names") or ()
     if len({SAMPLE, CONFIDENCE, column, *of_scores}) < 3 + len(of_scores):
         raise ValueError(f"score_names must differ from one another and from those of other columns; got {of_scores}.")
-    write = find_writer(path, "label_writer")
     write(path, Labels(labels, names, confidence, scores, of_scores, column, source))
 
 
 def check_labels_path(path: Path, column: str = "label", source: Path | None = None) -> None:
     """Raise the errors of :func:`write_labels` that do not depend on the labels: before they are computed."""
-    _check_names(path, column, source)
-    find_writer(path, "label_writer")
+    _checked_writer(path, column, source)
     if path.suffix.lower() == ".h5ad":
         check_h5ad_columns([column, f"{column}_{CONFIDENCE}"], source)
 
 
-def _check_names(path: Path, column: str, source: Path | None) -> None:
-    find_writer(path, "label_writer")
+def _checked_writer(path: Path, column: str, source: Path | None) -> Callable[..., None]:
+    write = find_writer(path, "label_writer")
     if source is not None and path.suffix.lower() != ".h5ad":
         raise ValueError(f"source is for .h5ad files; got {path}.")
     if not column or "/" in column or column == "." or not column.isprintable():
         raise ValueError(f"column must be a name without a slash; got {column!r}.")
     if column in (SAMPLE, CONFIDENCE):
         raise ValueError(f"column must not be {column!r}: that is the name of something else in the file.")
+    return write
 
 
 def _checked_numbers(values: Any, name: str, n_samples: int, *, ndim: int) -> Array | None:

@@ -25,9 +25,6 @@ _SPARSE_PARTS = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "co
 def read_npy(path: Path) -> Table:
     """Map an .npy file: values are read from the disk when they are used."""
     with reading(path):
-        with path.open("rb") as file:
-            header = _read_header(file)
-        check_table(header.shape, header.dtype, path)
         return Table(npy_format.open_memmap(path, mode="r"))
 
 

@@ -95,18 +95,9 @@ def transposed(table: Table) -> Table:
 
 
 def compressed(data: Array, indices: Array, indptr: Array, shape: Sequence[int], axis: str, path: Path) -> sp.csr_array:
-    """Return a sparse matrix from arrays of a file; all indices are checked, because scipy would read out of bounds.
+    """Return a sparse matrix from the arrays of a "csr" or "csc" matrix, after a check of all indices.
 
-    Parameters
-    ----------
-    data, indices, indptr : array
-        As in scipy.
-    shape : sequence of int
-        Shape of the matrix.
-    axis : str
-        "csr" or "csc".
-    path : Path
-        Named in errors.
+    scipy does not check them and would read out of bounds.
     """
     shape = tuple(int(length) for length in shape)
     check_table(shape, data.dtype, path)

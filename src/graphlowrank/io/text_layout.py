@@ -25,30 +25,14 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Layout:
-    """How to read the rows of a text file.
-
-    Attributes
-    ----------
-    delimiter : str
-        Between cells.
-    columns : tuple of str or None
-        Names of all columns, including that of the sample names; None without a header.
-    n_columns : int
-        Number of columns.
-    has_index : bool
-        Whether the first column holds the names of the samples.
-    start : int
-        Byte offset of the first row.
-    line : int
-        Number of lines before it.
-    """
+    """How to read the rows of a text file."""
 
     delimiter: str
-    columns: tuple[str, ...] | None
+    columns: tuple[str, ...] | None  # names of all columns, also that of the sample names; None without a header
     n_columns: int
-    has_index: bool
-    start: int
-    line: int
+    has_index: bool  # whether the first column holds the sample names
+    start: int  # byte offset of the first row
+    line: int  # number of lines before it
 
 
 def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line: int = MAX_LINE) -> Layout:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from .._backend import Array
 
 TIMEOUT = 60.0  # seconds without an answer after which the child is killed
+SLOWEST = 2**23  # bytes per second of the slowest reader: large files get more time
 ORPHAN_TIMEOUT = 600  # seconds after which the child ends itself, should this process be gone
 BLOCK_BYTES = 2**22
 LIBRARY_BYTES = 2**31  # address space of the child's libraries, not counted as memory of the file
@@ -53,33 +55,18 @@ class FileArray(NamedTuple):
 
 
 def run_guarded(function: str, path: Path, *, timeout: float | None = None, **options: Any) -> Any:
-    """Call a reader in a child process.
+    """Call a reader, named "module:function", with a path and options of JSON types in a child process.
 
-    Parameters
-    ----------
-    function : str
-        "module:function"; it is called with the path and the options. It returns nested dicts and lists of JSON values,
-        arrays of numbers, :class:`FileArray`, or what slices like an array (h5py, zarr): that is read block by block.
-    path : Path
-        File or folder, named in errors.
-    timeout : float, optional
-        Seconds without progress after which the file counts as damaged; by default ``TIMEOUT``.
-    **options
-        JSON values.
-
-    Returns
-    -------
-    object
-        What the function returned, with arrays in memory, or mapped.
-
-    Raises
-    ------
-    ValueError
-        The file is damaged (the reader raised an exception, crashed, hung or ran out of memory), or larger than memory.
+    It may return nested dicts and lists of JSON values, arrays of numbers, :class:`FileArray`, and what can be sliced
+    like an array (h5py, zarr), which is read block by block; they come back as arrays in memory, or mapped. Raises
+    ValueError if the reader raises an exception, crashes, runs out of memory, or sends nothing for ``timeout`` seconds
+    (by default ``TIMEOUT``, and longer for large files).
     """
     if not path.is_dir():
         path.open("rb").close()  # raises the errors of the operating system
-    request = {"sys_path": sys.path, "function": function, "path": str(path), "options": options}
+    request = {
+        "sys_path": sys.path, "memory": allowed_bytes(), "function": function, "path": str(path), "options": options,
+    }  # fmt: skip
     # One thread: nothing is computed there, and starting more takes longer than reading a small file.
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with reading(path), subprocess.Popen(
@@ -87,10 +74,10 @@ def run_guarded(function: str, path: Path, *, timeout: float | None = None, **op
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
     ) as process:  # fmt: skip
         try:
-            assert process.stdin is not None
-            with suppress(OSError), process.stdin:  # a child that died at once is reported below
-                process.stdin.write(json.dumps({**request, "memory": allowed_bytes()}).encode() + b"\n")
-            limit = TIMEOUT if timeout is None else timeout
+            pipe: Any = process.stdin
+            with suppress(OSError), pipe:  # a child that died at once is reported below
+                pipe.write(json.dumps(request).encode() + b"\n")
+            limit = TIMEOUT + path.stat().st_size / SLOWEST if timeout is None else timeout
             answer = _receive(process, limit)
             check_room(sum(_n_bytes(each) for each in answer["arrays"] if "offset" not in each), path)
             arrays = [_receive_array(process, limit, each, path) for each in answer["arrays"]]
@@ -101,24 +88,16 @@ def run_guarded(function: str, path: Path, *, timeout: float | None = None, **op
 
 def _receive(process: subprocess.Popen[bytes], timeout: float, into: memoryview | None = None) -> Any:
     """Return the next message, or fill ``into``; ValueError if the child reports one, has died or is silent."""
-    assert process.stdout is not None
     pipe: Any = process.stdout
-    timed_out = threading.Event()
-
-    def stop() -> None:
-        timed_out.set()
-        process.kill()
-
-    timer = threading.Timer(timeout, stop)
+    timer = threading.Timer(timeout, process.kill)
     timer.daemon = True
     timer.start()
-    try:
-        line = pipe.readline() if into is None else b""
-        complete = line.endswith(b"\n") if into is None else pipe.readinto(into) == len(into)
-    finally:
-        timer.cancel()
+    start = time.monotonic()
+    line = pipe.readline() if into is None else b""
+    complete = line.endswith(b"\n") if into is None else pipe.readinto(into) == len(into)
+    timer.cancel()
     if not complete:
-        reason = f"did not finish within {timeout:g} s" if timed_out.is_set() else "crashed"
+        reason = f"did not finish within {timeout:g} s" if time.monotonic() - start >= timeout else "crashed"
         raise ValueError(f"the library that reads it {reason}")
     message = json.loads(line) if into is None else None
     if isinstance(message, dict) and "error" in message:

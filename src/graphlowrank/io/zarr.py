@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._file_errors import invalid_file
-from .contents import Entry, check_table, choose, number_type
+from .contents import choose, entries_of, read_matrix
 from .outputs import ZARR_FILES, is_zarr, placing
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ _CODECS = {  # that decode bytes; others could execute code of the file
     *("bytes", "transpose", "crc32c", "sharding_indexed"),
     *("numcodecs.zlib", "numcodecs.bz2", "numcodecs.lzma", "numcodecs.lz4", "numcodecs.shuffle", "numcodecs.delta"),
 }
-_PARTS = ("data", "indices", "indptr")
 
 
 def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNKS) -> dict[str, Any]:
@@ -32,29 +31,20 @@ def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNK
         raise invalid_file(path, "is not a folder, as zarr arrays are.")
     if not is_zarr(path):
         raise invalid_file(path, f"is not a zarr folder: it has none of {', '.join(ZARR_FILES)}.")
-    root = zarr.open(store=str(path), mode="r")
+
+    def as_array(array: Any, _: Path) -> Any:
+        return _checked(array, path / array.path, path, max_chunks)
+
+    root: Any = zarr.open(store=str(path), mode="r")
     if isinstance(root, zarr.Array):
         if key is not None:
             raise invalid_file(path, f"is a single array, so it holds no {key!r}.")
-        return {"values": _checked(root, path, path, max_chunks)}
-    members = dict(sorted(root.members(max_depth=1)))
-    arrays = {name: member for name, member in members.items() if isinstance(member, zarr.Array)}
-    sparse = {name for name in members if all(f"{name}/{part}" in arrays for part in _PARTS)}
-    entries = {name: Entry(array.shape, number_type(array.dtype)) for name, array in arrays.items()
-               if name.rpartition("/")[0] not in sparse}  # fmt: skip
-    for name in sparse:
-        attributes: Any = members[name].attrs
-        shape = tuple(map(int, attributes["shape"]))
-        entries[name] = Entry(shape, number_type(arrays[f"{name}/data"].dtype))
-    key = choose(entries, key.strip("/") if key else key, path)
-    check_table(*entries[key], path)
+        return {"values": as_array(root, path)}
+    items = dict(sorted(root.members(max_depth=1)))
+    key = choose(entries_of(items), key.strip("/") if key else key, path)
     found = {name: root.attrs.get(name) for name in ("sample_names", "feature_names")}
     names = {name: list(map(str, each)) for name, each in found.items() if isinstance(each, list)}
-    if key not in sparse:
-        return {"values": _checked(arrays[key], path / key, path, max_chunks), **names}
-    parts = {part: _checked(arrays[f"{key}/{part}"], path / key / part, path, max_chunks) for part in _PARTS}
-    axis = str(members[key].attrs.get("encoding-type", "csr"))[:3]
-    return {"values": {**parts, "shape": entries[key].shape, "axis": axis}, **names}
+    return {"values": read_matrix(items, key, path, as_array)[0], **names}
 
 
 def _checked(array: Any, folder: Path, path: Path, max_chunks: int) -> Any:
