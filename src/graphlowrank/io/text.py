@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from array import array
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._backend import Array
 from .._file_errors import InvalidFileError, invalid_file, reading
 from .._files import writing
 from .memory import check_room
@@ -25,7 +25,7 @@ from .text_layout import MAX_LINE, MISSING, Layout, find_layout, is_number, is_t
 
 BLOCK_BYTES = 2**24
 MAX_ARROW_COLUMNS = 50_000  # pyarrow's cost per column and block dominates above
-Block = tuple[Array, list[str]]  # values and sample names of some rows
+Cells = tuple["array[float]", list[str]]  # values row by row, and sample names
 
 
 def read_text(
@@ -41,100 +41,71 @@ def read_text(
     with reading(path):
         try:
             layout = find_layout(path, header=header, index=index, max_line=max_line)
-            blocks = None if engine == "csv" else _read_arrow(path, layout, block_bytes)
-            if blocks is None and engine == "pyarrow":
+            found = None if engine == "csv" else _read_arrow(path, layout, block_bytes)
+            if found is None and engine == "pyarrow":
                 raise ValueError("pyarrow cannot read it")
-            if blocks is None:
-                blocks = _collect(_csv_blocks(path, layout, block_bytes, max_line), path)
-            values, names = _concatenate(blocks, path)
+            cells, names = found or _read_csv(path, layout, block_bytes, max_line)
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             reason = f"is not UTF-8 text: it has the byte 0x{byte:02x}, maybe of Latin-1; save it as UTF-8."
             raise invalid_file(path, reason) from error
+        if not cells:
+            raise invalid_file(path, "has no rows of numbers.")
+        values = np.frombuffer(cells).reshape(-1, layout.n_columns - layout.has_index)
     features = layout.columns[1:] if layout.columns and layout.has_index else layout.columns
-    return Table(values, names if layout.has_index else None, features)
+    return Table(values, tuple(names) if layout.has_index else None, features)
 
 
-def _collect(blocks: Iterable[Block], path: Path) -> list[Block]:
-    found = []
-    for values, names in blocks:
-        check_room(values.nbytes, path)  # earlier blocks are no longer free memory
-        found.append((values, names))
-    return found
-
-
-def _concatenate(blocks: list[Block], path: Path) -> tuple[Array, tuple[str, ...]]:
-    """Concatenate blocks and release each one once it is copied, so that the table is not in memory twice."""
-    if not sum(values.size for values, _ in blocks):
-        raise invalid_file(path, "has no rows of numbers.")
-    out = np.empty((sum(len(values) for values, _ in blocks), blocks[0][0].shape[1]))
-    names: list[str] = []
-    start = 0
-    blocks.reverse()
-    while blocks:
-        values, more = blocks.pop()
-        out[start : start + len(values)] = values
-        names += more
-        start += len(values)
-    return out, tuple(names)
-
-
-def _read_arrow(path: Path, layout: Layout, block_bytes: int) -> list[Block] | None:
-    """Return all blocks; None if pyarrow is missing or does not accept the file."""
+def _read_arrow(path: Path, layout: Layout, block_bytes: int) -> Cells | None:
+    """Return all values, row by row, and sample names; None if pyarrow is missing or does not accept the file."""
     if find_spec("pyarrow") is None or layout.n_columns > MAX_ARROW_COLUMNS:
         return None
-    import pyarrow as pa
-
-    try:
-        return _collect(_arrow_blocks(path, layout, block_bytes), path)
-    except (pa.ArrowException, UnicodeDecodeError):
-        return None
-
-
-def _arrow_blocks(path: Path, layout: Layout, block_bytes: int) -> Iterator[Block]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     numbers = [str(number) for number in range(layout.n_columns)]  # unique, which names need not be
     types = dict.fromkeys(numbers, pa.float64()) | ({"0": pa.string()} if layout.has_index else {})
-    with open_bytes(path) as file:
-        file.seek(layout.start)
-        reader = arrow_csv.open_csv(
-            file,
-            arrow_csv.ReadOptions(column_names=numbers, block_size=block_bytes),
-            arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
-            arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING), strings_can_be_null=False),
-        )
-        for batch in reader:
-            if batch.num_rows:
+    values: array[float] = array("d")
+    names: list[str] = []
+    try:
+        with open_bytes(path) as file:
+            file.seek(layout.start)
+            reader = arrow_csv.open_csv(
+                file,
+                arrow_csv.ReadOptions(column_names=numbers, block_size=block_bytes),
+                arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
+                arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING), strings_can_be_null=False),
+            )
+            for batch in filter(len, reader):
                 columns = batch.columns[layout.has_index :]
-                values = np.empty((batch.num_rows, len(columns)))
+                block = np.empty((len(batch), len(columns)))
                 for number, column in enumerate(columns):
-                    values[:, number] = column.to_numpy(zero_copy_only=False)
-                yield values, batch.column(0).to_pylist() if layout.has_index else []
+                    block[:, number] = column.to_numpy(zero_copy_only=False)
+                check_room(block.nbytes, path)  # what was read so far is no longer free memory
+                values.frombytes(block.data.cast("B"))
+                names += batch.column(0).to_pylist() if layout.has_index else []
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    return values, names
 
 
-def _csv_blocks(path: Path, layout: Layout, block_bytes: int, max_line: int) -> Iterator[Block]:
-    """Yield rows parsed by Python; ValueError at the first row that is not like the others."""
-    size = max(1, min(4096, block_bytes // (8 * layout.n_columns)))
+def _read_csv(path: Path, layout: Layout, block_bytes: int, max_line: int) -> Cells:
+    """Return all values, row by row, and sample names; ValueError at the first row that is not like the others."""
+    block_rows = max(1, min(4096, block_bytes // (8 * layout.n_columns)))
+    values: array[float] = array("d")
+    names: list[str] = []
     with open_bytes(path) as file:
         file.seek(layout.start)
         reader = csv.reader(lines(file, path, max_line), delimiter=layout.delimiter)
-        values: list[Array] = []
-        names: list[str] = []
-        for row in reader:
-            if not row:
-                continue
+        for number, row in enumerate(filter(None, reader)):
             line = layout.line + reader.line_num
             if len(row) != layout.n_columns:
                 raise invalid_file(path, f"has {len(row)} cells on line {line} where {layout.n_columns} are due.")
+            if number % block_rows == 0:
+                check_room(8 * block_rows * len(row), path)
             names += row[: layout.has_index]
-            values.append(np.array(_numbers(row, line, layout, path)))
-            if len(values) == size:
-                yield np.stack(values), names
-                values, names = [], []
-        if values:
-            yield np.stack(values), names
+            values.extend(_numbers(row, line, layout, path))
+    return values, names
 
 
 def _numbers(row: list[str], line: int, layout: Layout, path: Path) -> list[float]:
