@@ -226,4 +226,5 @@ def _full_name(name: str) -> str:
 
 def _function(name: str) -> Callable[..., Any]:
     module, _, function = _full_name(name).partition(":")
-    return getattr(import_module(module), function)
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found

@@ -136,11 +136,11 @@ def _checked_writer(path: Path, column: str, source: Path | None) -> Callable[..
 def _checked_numbers(values: Any, name: str, n_samples: int, *, ndim: int) -> Array | None:
     if values is None:
         return None
-    values = np.asarray(values)
-    if values.ndim != ndim or len(values) != n_samples or values.dtype.kind not in "buif":
+    found: Array = np.asarray(values)
+    if found.ndim != ndim or len(found) != n_samples or found.dtype.kind not in "buif":
         shape = f"({n_samples},)" if ndim == 1 else f"({n_samples}, k)"
-        raise ValueError(f"{name} must be numbers of shape {shape}; got {values.shape}.")
-    return values
+        raise ValueError(f"{name} must be numbers of shape {shape}; got {found.shape}.")
+    return found
 
 
 def write_text(path: Path, found: Labels) -> None:

@@ -55,7 +55,7 @@ def _index_column(schema: Any) -> int | None:
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     marked = pandas.get("index_columns", [])
     if len(marked) == 1 and isinstance(marked[0], str) and schema.names.count(marked[0]) == 1:
-        return schema.names.index(marked[0])
+        return int(schema.names.index(marked[0]))
     for number, whole in enumerate(schema.types):
         kind = whole.value_type if pa.types.is_dictionary(whole) else whole
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

@@ -41,7 +41,8 @@ class Table:
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
-        return self.values.shape
+        n_samples, n_features = self.values.shape
+        return n_samples, n_features
 
     @property
     def is_sparse(self) -> bool:

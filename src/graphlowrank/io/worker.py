@@ -106,7 +106,7 @@ def _receive(process: subprocess.Popen[bytes], timeout: float, into: memoryview 
 
 
 def _n_bytes(found: dict[str, Any]) -> int:
-    return math.prod(found["shape"]) * np.dtype(found["dtype"]).itemsize
+    return int(math.prod(found["shape"])) * np.dtype(found["dtype"]).itemsize
 
 
 def _receive_array(process: subprocess.Popen[bytes], timeout: float, found: dict[str, Any], path: Path) -> Array:
