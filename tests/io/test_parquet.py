@@ -45,7 +45,7 @@ def test_columns_of_several_types_and_missing_numbers(tmp_path):
 def test_parquet_that_is_no_table(tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"n": ["a"], "v": [1.0], "city": ["Bern"]}), path)
-    refused(path, "string where numbers are due, in column 'city': the first is 'Bern'; leave")
+    refused(path, "string where numbers are expected, in column 'city': the first is 'Bern'; leave")
     pq.write_table(pa.table({"v": [1.0], "when": [pd.Timestamp(0)]}), path)
     refused(path, "timestamp.*in column 'when'")
     pq.write_table(pa.table({"v": [[1.0]]}), path)

@@ -138,9 +138,9 @@ def test_labels_of_other_write_cells(tmp_path):
 
 def test_wrong_labels(tmp_path):
     for arguments, text in [
-        ({"labels": [0.5]}, "whole numbers or words"),
-        ({"labels": [[1]]}, "one a sample"),
-        ({"labels": []}, "one a sample"),
+        ({"labels": [0.5]}, "integers or strings"),
+        ({"labels": [[1]]}, "one per sample"),
+        ({"labels": []}, "one per sample"),
         ({"labels": [1], "sample_names": ["a", "b"]}, "sample_names must have 1 names; got 2"),
         ({"labels": [1], "scores": [1.0]}, r"shape \(1, k\); got \(1,\)"),
         ({"labels": [1], "confidence": [[1.0]]}, r"confidence must be numbers of shape \(1,\); got \(1, 1\)"),

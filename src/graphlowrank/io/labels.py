@@ -103,7 +103,7 @@ def write_labels(
     write = _checked_writer(path, column, source)
     labels = np.asarray(labels)
     if labels.ndim != 1 or labels.dtype.kind not in "uiU" or not len(labels):
-        raise ValueError(f"labels must be whole numbers or words, one a sample; got {labels.dtype} {labels.shape}.")
+        raise ValueError(f"labels must be integers or strings, one per sample; got {labels.dtype} {labels.shape}.")
     names = checked_names(sample_names, len(labels), "sample_names")
     confidence = _checked_numbers(confidence, "confidence", len(labels), ndim=1)
     scores = _checked_numbers(scores, "scores", len(labels), ndim=2)

@@ -78,7 +78,7 @@ def _common_type(file: Any, columns: list[int], path: Path) -> np.dtype:
             values = next(file.iter_batches(_BLOCK_ROWS)).column(number).drop_null()
             first = f": the first is {str(values[0].as_py())[:40]!r}" if len(values) else ""
             place = f"in column {schema.names[number]!r}{first}"
-            raise invalid_file(path, f"has {kind} where numbers are due, {place}; leave such columns out.")
+            raise invalid_file(path, f"has {kind} where numbers are expected, {place}; leave such columns out.")
     return np.result_type(*found)
 
 

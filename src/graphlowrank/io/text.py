@@ -100,7 +100,7 @@ def _read_csv(path: Path, layout: Layout, block_bytes: int, max_line: int) -> Ce
         for number, row in enumerate(filter(None, reader)):
             line = layout.line + reader.line_num
             if len(row) != layout.n_columns:
-                raise invalid_file(path, f"has {len(row)} cells on line {line} where {layout.n_columns} are due.")
+                raise invalid_file(path, f"has {len(row)} cells on line {line} where {layout.n_columns} are expected.")
             if number % block_rows == 0:
                 check_room(8 * block_rows * len(row), path)
             names += row[: layout.has_index]
@@ -127,7 +127,7 @@ def _text_found(cell: str, number: int, line: int, layout: Layout, path: Path) -
     has_comma = "," in cell and is_number(cell.replace(",", ".", 1))
     remedy = "write numbers with a decimal point" if has_comma else "leave such columns out"
     column = f"column {number + 1}" + (f" ({layout.columns[number]!r})" if layout.columns else "")
-    return invalid_file(path, f"has text where numbers are due: {shown!r} in {column}, line {line}; {remedy}.")
+    return invalid_file(path, f"has text where numbers are expected: {shown!r} in {column}, line {line}; {remedy}.")
 
 
 def write_text(path: Path, rows: Rows) -> None:

@@ -106,7 +106,8 @@ def _receive(process: subprocess.Popen[bytes], timeout: float, into: memoryview 
 
 
 def _n_bytes(found: dict[str, Any]) -> int:
-    return int(math.prod(found["shape"])) * np.dtype(found["dtype"]).itemsize
+    n_bytes: int = math.prod(found["shape"]) * np.dtype(found["dtype"]).itemsize
+    return n_bytes
 
 
 def _receive_array(process: subprocess.Popen[bytes], timeout: float, found: dict[str, Any], path: Path) -> Array:
