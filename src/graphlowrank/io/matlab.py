@@ -45,6 +45,7 @@ def _read_scipy(path: Path, key: str | None) -> dict[str, Any]:
     variables = scipy.io.loadmat(path, variable_names=[key, *names])
     values: Any = variables[key]
     if sp.issparse(values):
+        values = values.tocsc()  # those of version 4 are lists of coordinates
         # Matlab stores integers in the smallest type that holds them, but all of its sparse numbers are double.
         data = values.data if values.data.dtype.kind in "fc" else values.data.astype(float)
         values = {"data": data, "indices": values.indices, "indptr": values.indptr, "shape": shape, "axis": "csc"}
