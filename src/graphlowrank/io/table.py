@@ -75,8 +75,9 @@ def table_type(dtype: np.dtype) -> np.dtype:
 
 def checked(table: Table, path: Path) -> Table:
     """Check a table that was read and convert its values to a type of :func:`table_type`."""
-    values, n_samples = table.values, table.shape[0]
+    values = table.values
     check_table(values.shape, values.dtype, path)
+    n_samples = values.shape[0]
     dtype = table_type(values.dtype)
     if dtype != values.dtype:
         check_room(values.size * dtype.itemsize, path)
