@@ -17,7 +17,7 @@ from graphlowrank.cli import app, outputs
 from graphlowrank.cli import cluster as command
 from graphlowrank.cli.fit import FitPage
 from graphlowrank.cli.options import OPTION_NAMES, to_option_names
-from graphlowrank.io.writing import labels as label_files
+from graphlowrank.io import text as text_files
 from helpers import interruptible
 
 HELP = "see graphlowrank cluster --help, or run it again with --debug to see where it failed"
@@ -130,7 +130,7 @@ def test_names_of_files_and_words_are_left_alone(text):
 @pytest.mark.parametrize(
     ("package", "given", "cause", "install"),
     [("h5py", "-o out.h5ad", "Writing .h5ad files needs h5py", "graphlowrank[io]"),
-     ("pyarrow", "-o out.parquet", "Writing parquet files needs pyarrow", "graphlowrank[io]"),
+     ("pyarrow", "-o out.parquet", "Writing .parquet files needs pyarrow", "graphlowrank[io]"),
      ("jinja2", "-o out.csv -r r.html", "the report needs jinja2", "graphlowrank[plots]")],
 )  # fmt: skip
 def test_a_missing_package_says_what_to_install(here, monkeypatch, package, given, cause, install):
@@ -151,7 +151,7 @@ def test_debug_shows_the_failure_itself(here):
         (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
         (FitPage, "to_html", ValueError("no"), "error: no"),
         (outputs, "_sync", OSError(28, "no space"), "error: no space"),
-        (label_files, "writing", OSError(28, "no space"), "error: no space"),
+        (text_files, "writing", OSError(28, "no space"), "error: no space"),
     ],
 )
 def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, error, said):

@@ -9,15 +9,11 @@ from itertools import combinations
 from pathlib import Path
 
 from .._files import check_writable, target_of, temporary_beside
-from ..io.packages import need
-from ..io.reading.zarr_store import is_zarr
-from ..io.writing.labels import check_labels_place
-from ..io.writing.matrix import WRITERS
-from ..io.writing.places import remove, replace
+from ..io.formats import find_writer
+from ..io.labels import check_labels_path
+from ..io.outputs import is_zarr, remove, replace
 from ..report import missing_extras
 from .console import interrupt_on_termination, option_names_in_errors
-
-PACKAGES = {".parquet": "pyarrow", ".h5": "h5py", ".hdf5": "h5py", ".h5ad": "h5py", ".zarr": "zarr"}
 
 
 def check_report(path: Path | None) -> None:
@@ -27,18 +23,14 @@ def check_report(path: Path | None) -> None:
 
 
 def check_matrix(path: Path) -> None:
-    """Raise if no matrix can be written to a file of this name."""
-    extension = path.suffix.lower()
-    if extension not in WRITERS:
-        raise ValueError(f"{path} is not of a known kind: {', '.join(WRITERS)}.")
-    if extension in PACKAGES:
-        need(PACKAGES[extension], f"Writing {extension} files")
+    """Raise if no matrix can be written to a file of this name, or its package is missing."""
+    find_writer(path)
 
 
 def check_labels(path: Path, column: str, source: Path | None) -> None:
     """Raise if no labels can be written to a file of this name, or added to the AnnData file ``source``."""
     with option_names_in_errors():
-        check_labels_place(path, column, source if source is not None and source.exists() else None)
+        check_labels_path(path, column, source if source is not None and source.exists() else None)
 
 
 def check_distinct(source: Path, outputs: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:

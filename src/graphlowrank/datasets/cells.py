@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array
-from .._reading import reading
+from .._file_errors import reading
 from .files import Folder, find_file
 from .formats import expect, read_npz
 

@@ -19,7 +19,7 @@ from numpy.lib import format as npy_format
 from scipy.io import loadmat
 
 from .._backend import Array
-from .._reading import reading
+from .._file_errors import reading
 
 MAX_BYTES = 2**31  # of one array; the largest here has 161 MB
 MAX_PICTURE_BYTES = 2**24

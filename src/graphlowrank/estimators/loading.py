@@ -18,7 +18,7 @@ from numpy.lib import format as npy_format
 
 from .. import estimators
 from .._backend import Array
-from .._reading import refusal, refusing
+from .._file_errors import invalid_file, reading
 from .._version import __version__
 from .persistence import FORMAT, HEADER, RECORDS, RENAMED_ATTRIBUTES, SCHEMA, SPARSE, is_numeric
 
@@ -49,12 +49,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         If there is no such file, or it cannot be read.
     """
     path = Path(path)
-    with refusing(path), path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         if file.read(4) != b"PK\x03\x04":
-            raise refusal(path, "is not a model file of graphlowrank.")
+            raise invalid_file(path, "is not a model file of graphlowrank.")
         with _open_archive(file, path) as archive:
             if HEADER not in archive.NameToInfo:
-                raise refusal(path, "is not a model file of graphlowrank.")
+                raise invalid_file(path, "is not a model file of graphlowrank.")
             content = _parse_header(archive.read(HEADER), path)
             entries = [info for info in archive.infolist() if info.filename != HEADER]
             arrays = {info.filename.removesuffix(".npy"): _read_array(archive, info, path) for info in entries}
@@ -66,12 +66,12 @@ def _open_archive(file: BinaryIO, path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise refusal(path, "is damaged or truncated: its directory cannot be read.") from error
+        raise invalid_file(path, "is damaged or truncated: its directory cannot be read.") from error
     entries, size = archive.infolist(), os.fstat(file.fileno()).st_size
     if any(info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size for info in entries):
-        raise refusal(path, "holds compressed entries, which model files do not have.")
+        raise invalid_file(path, "holds compressed entries, which model files do not have.")
     if sum(info.file_size for info in entries) > size or len(entries) > len(archive.NameToInfo):
-        raise refusal(path, "is damaged: its entries overlap.")
+        raise invalid_file(path, "is damaged: its entries overlap.")
     return archive
 
 
@@ -79,12 +79,12 @@ def _parse_header(raw: bytes, path: Path) -> dict[str, Any]:
     """Return the JSON of the file, if its format and version are known."""
     content = json.loads(raw, parse_constant=_refuse_constant)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise refusal(path, "is not a model file of graphlowrank.")
+        raise invalid_file(path, "is not a model file of graphlowrank.")
     schema, writer = content["schema"], content["library"]
     if type(schema) is not int or schema < 1:
         raise ValueError(f"its schema is {schema!r}")
     if schema > SCHEMA:
-        raise refusal(path, f"was written by graphlowrank {writer}; update graphlowrank, this is {__version__}.")
+        raise invalid_file(path, f"was written by graphlowrank {writer}; update graphlowrank, this is {__version__}.")
     return content
 
 
@@ -100,7 +100,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
         shape, _, dtype = npy_format.read_array_header_1_0(entry)
         held = info.file_size - entry.tell()
     if dtype.hasobject:
-        raise refusal(path, "holds Python objects, which are not read.")
+        raise invalid_file(path, "holds Python objects, which are not read.")
     if not is_numeric(dtype) or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != held:
         raise ValueError(f"{info.filename} does not hold the array that it claims")
     with archive.open(info) as entry:  # opened again: zipfile verifies no checksum after a seek
@@ -110,13 +110,13 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
 def _build_model(content: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
     name, origin = content["class"], f"it was written by graphlowrank {content['library']}, this is {__version__}"
     if name not in ESTIMATORS:
-        raise refusal(path, f"holds an unknown estimator, {name!r}; {origin}.")
+        raise invalid_file(path, f"holds an unknown estimator, {name!r}; {origin}.")
     parameters, attributes = (unpack_items(content[part], arrays) for part in ("parameters", "attributes"))
     cls = ESTIMATORS[name]
     known = inspect.signature(cls).parameters
     unknown = [one for one in parameters if one not in known]
     if unknown:
-        raise refusal(path, f"has parameters that {name} does not know, {', '.join(unknown)}; {origin}.")
+        raise invalid_file(path, f"has parameters that {name} does not know, {', '.join(unknown)}; {origin}.")
     model = cls(**parameters)  # constructors only store their arguments
     attributes = rename(attributes, RENAMED_ATTRIBUTES)
     for one in attributes:

@@ -1,4 +1,4 @@
-"""How much memory a file may ask for."""
+"""How much memory a file may take."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .._reading import refusal
+from .._file_errors import invalid_file
 
-SHARE = 0.9  # of what is free
-UNKNOWN = 2**33  # where the system does not say
-DEFLATE_RATIO = 1032  # bytes that one byte of a deflated stream can become, at most
+SHARE = 0.9  # of the free memory
+UNKNOWN = 2**33  # bytes, where the system does not report them
 _MEMINFO = Path("/proc/meminfo")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
 def allowed_bytes() -> int:
-    """Bytes that one file may take: most of the memory that is free."""
+    """Return how many bytes one file may take: most of the free memory."""
     return int(SHARE * _free_bytes())
 
 
-def check_room(n_bytes: int, path: Path, what: str = "values") -> None:
-    """Raise ValueError if what a file claims to hold does not fit into memory; called before any is taken."""
+def check_room(n_bytes: int, path: Path) -> None:
+    """Raise ValueError if the values of a file do not fit into memory; called before any is allocated."""
     allowed = allowed_bytes()
     if n_bytes > allowed:
-        raise refusal(
+        raise invalid_file(
             path,
-            f"claims {_in_words(n_bytes)} of {what}, more than the {_in_words(allowed)} that fit into memory; "
-            "it is damaged, or needs to be cut into parts or saved as an .npy file, which is not loaded whole.",
+            f"claims {_in_words(n_bytes)} of values, more than the {_in_words(allowed)} that fit into memory; "
+            "it is damaged, or needs to be split or saved as an .npy file, which is not loaded whole.",
         )
 
 
@@ -44,30 +43,22 @@ def _free_bytes() -> int:
         fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
         return min(1024 * int(fields["MemAvailable"].split()[0]), _free_in_container())
     with suppress(OSError, ValueError):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2  # macOS does not say what is free
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2  # macOS does not report free memory
     return UNKNOWN
 
 
 def _free_in_container() -> int:
-    """Bytes left below the limit of this process's group; without a limit, no fewer than any machine has."""
+    """Return the bytes below the limit of this process's control group; without a limit, the largest integer."""
     with suppress(OSError, ValueError, KeyError):
         limit, used = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
-        kept = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
-        return max(0, limit - used + int(kept["file"]))  # copies of files are given up when memory is needed
+        usage = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
+        return max(0, limit - used + int(usage["file"]))  # the page cache is freed when memory is needed
     return sys.maxsize
 
 
-class _MemoryStatus(ctypes.Structure):
-    """MEMORYSTATUSEX of the Windows API."""
-
-    _fields_ = (
-        ("length", ctypes.c_ulong),
-        ("load", ctypes.c_ulong),
-        *[(name, ctypes.c_ulonglong) for name in ("total", "free", "c", "d", "e", "f", "g")],
-    )
-
-
 def _free_on_windows() -> int:
-    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    # MEMORYSTATUSEX: two 32-bit numbers (its length, the load), then seven 64-bit ones (total, free, ...).
+    status = (ctypes.c_ulonglong * 8)()
+    ctypes.cast(status, ctypes.POINTER(ctypes.c_ulong))[0] = ctypes.sizeof(status)
     kernel = getattr(ctypes, "windll").kernel32  # noqa: B009 (the attribute is missing elsewhere)
-    return int(status.free) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else UNKNOWN
+    return int(status[2]) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else UNKNOWN

@@ -1,4 +1,4 @@
-"""The optional packages of this folder, imported when they are first needed."""
+"""Optional packages, imported when they are first needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TITLES = {"PIL": "Pillow"}
 
 
 def need(module: str, purpose: str) -> Any:
-    """Return a module; ImportError with what to install if it is missing.
+    """Import a module; ImportError that names what to install if it is missing.
 
     Examples
     --------

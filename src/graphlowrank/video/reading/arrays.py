@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from ..._backend import Array
-from ..._reading import reading
+from ..._file_errors import reading
 
 MAX_NPZ_BYTES = 2**33  # an array in a zip file must be unpacked to memory, one in an .npy file need not
 

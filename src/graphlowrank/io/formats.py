@@ -1,0 +1,230 @@
+"""The formats by extension, and the functions that read and write a matrix in any of them.
+
+A new format is one module, with functions ``read(path, **options)`` and ``write(path, rows)``, and one entry of
+``FORMATS``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from .outputs import is_zarr
+from .packages import need
+from .rows import Rows
+from .table import Table, checked, from_worker, transposed
+from .worker import run_guarded
+
+PICTURES = ""  # the extension of a folder of images
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a kind of file is read and written; functions are named ".module:function" and imported on first use."""
+
+    extensions: tuple[str, ...]  # those that end in .gz are only read
+    reader: str | None = None  # reader(path, **options) -> Table, or what run_guarded can send if it is guarded
+    writer: str | None = None  # writer(path, Rows)
+    label_writer: str | None = None  # label_writer(path, Labels)
+    options: tuple[str, ...] = ()  # of ``read`` that the reader takes
+    package: str | None = None  # optional package that it needs
+    is_guarded: bool = False  # its library can crash or hang on damaged files: read in a child process
+
+
+FORMATS = [
+    Format((".csv", ".csv.gz", ".tsv", ".tsv.gz"), ".text:read_text", ".text:write_text", ".labels:write_text",
+           options=("header", "index")),
+    Format((".parquet",), ".parquet:read_parquet", ".parquet:write_parquet", ".labels:write_parquet",
+           package="pyarrow"),
+    Format((".json",), label_writer=".labels:write_json"),
+    Format((".npy",), ".npy:read_npy", ".npy:write_npy", ".labels:write_npy"),
+    Format((".npz",), ".npy:read_npz", ".npy:write_npz", ".labels:write_npz", options=("key",)),
+    Format((".mat",), ".matlab:read_matlab", ".matlab:write_matlab", options=("key",), is_guarded=True),
+    Format((".h5", ".hdf5"), ".hdf5:read_hdf5", ".hdf5:write_hdf5", options=("key",), package="h5py", is_guarded=True),
+    Format((".h5ad",), ".h5ad:read_h5ad", ".h5ad:write_h5ad", ".h5ad:write_h5ad_labels", options=("key", "graph"),
+           package="h5py", is_guarded=True),
+    Format((".zarr",), ".zarr:read_zarr", ".zarr:write_zarr", options=("key",), package="zarr", is_guarded=True),
+    Format((".mtx", ".mtx.gz"), ".matrix_market:read_market", is_guarded=True),
+    Format((PICTURES,), ".images:read_images", package="PIL"),
+]  # fmt: skip
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    header: bool | None = None,
+    index: bool | None = None,
+    graph: str | None = None,
+    transpose: bool = False,
+) -> Table:
+    r"""Read a table of numbers, samples by features.
+
+    Parameters
+    ----------
+    path : path-like
+        - .csv, .tsv (also .gz): numbers as float64. The delimiter of a .csv file is comma, semicolon or tab, whichever
+          fits. Empty cells, NA, NaN and nan are missing values, NaN. UTF-8 text.
+        - .parquet: the sample names are pandas' index, or the first column of text.
+        - .npy: mapped, not loaded.
+        - .npz: of numpy, or a matrix of scipy.sparse.save_npz, which stays sparse.
+        - .mat: Matlab's, of any version; sparse matrices stay sparse.
+        - .h5, .hdf5: an array, or a group with data, indices and indptr, which stays sparse. An array that is neither
+          compressed nor chunked is mapped; others are loaded block by block.
+        - .zarr: a folder, of version 2 or 3; loaded block by block.
+        - .h5ad: AnnData; X, or a layer, as in .h5. Of the rest only names are read.
+        - .mtx (also .gz): Matrix Market; a list of coordinates stays sparse.
+        - a folder of images of one size: each is a sample, its gray values are the features.
+    key : str, optional
+        Which array of an .npz, .mat, .h5 or .zarr file ("group/array" for those in groups); which layer of an .h5ad
+        file, or "raw". By default the only array with two axes, or the one called X, data, fea or values.
+    header, index : bool, optional
+        Whether the first row and the first column of a text file hold names. By default this is detected: the first row
+        is a header unless it has numbers; the first column holds names if they are no numbers or the header above it
+        is empty.
+    graph : str, optional
+        A graph of an .h5ad file (in ``obsp``) to read as well, for instance "connectivities".
+    transpose : bool, default=False
+        Whether the file has samples in columns, as those of 10x Genomics do.
+
+    Returns
+    -------
+    Table
+        Values may be NaN or infinite; estimators check what they accept.
+
+    Raises
+    ------
+    ValueError
+        The file is damaged, no table of numbers, or larger than memory; or an option does not apply to this format.
+        The message names the file. Sizes are checked before memory is allocated. Nothing in a file is executed.
+    OSError
+        It does not exist, or cannot be opened.
+    ImportError
+        The package that reads this format is missing.
+
+    Notes
+    -----
+    A mapped file must not change while its values are in use. Formats whose libraries can crash on damaged files are
+    read in a child process; see :mod:`graphlowrank.io.worker`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "flowers.csv")
+    ...     _ = path.write_text("name,length,width\nrose,5.1,3.5\nlily,4.9,NA\n")
+    ...     table = read(path)
+    >>> table
+    Table(shape=(2, 2), dtype=float64, in memory)
+    >>> table.sample_names, table.feature_names
+    (('rose', 'lily'), ('length', 'width'))
+    """
+    path = Path(path)
+    extension, found = _format_to_read(path)
+    options: dict[str, Any] = {"key": key, "header": header, "index": index, "graph": graph}
+    for name, value in options.items():
+        if value is not None and name not in found.options:
+            taking = [each for other in FORMATS if name in other.options for each in other.extensions]
+            raise ValueError(f"{path} takes no {name}: that is for {', '.join(taking)} files.")
+    path.stat()
+    _check_package(found, "Reading a folder of pictures" if extension == PICTURES else f"Reading {extension} files")
+    options = {name: options[name] for name in found.options}
+    if found.is_guarded:
+        table = from_worker(run_guarded(_full_name(str(found.reader)), path, **options), path)
+    else:
+        table = _function(str(found.reader))(path, **options)
+    table = checked(table, path)
+    if transpose and graph is not None:
+        raise ValueError(f"{path} is not read transposed with its graph, which is one of samples.")
+    return transposed(table) if transpose else table
+
+
+def write_matrix(
+    path: str | os.PathLike[str],
+    matrix: Any,
+    sample_names: Sequence[str] | None = None,
+    feature_names: Sequence[str] | None = None,
+) -> None:
+    r"""Write a matrix, samples by features; an interrupted write leaves no file.
+
+    Parameters
+    ----------
+    path : path-like
+        A file .csv, .tsv, .parquet, .npy, .npz, .mat (version 5), .h5, .hdf5 or .h5ad, or a folder .zarr. Older ones
+        are replaced. In .npz, .mat, .h5, .zarr and .h5ad files the matrix is called X. An .npy file holds no names.
+    matrix : array-like of shape (n_samples, n_features)
+        Real numbers: an array, a scipy.sparse matrix, a :class:`~graphlowrank.LowRankMatrix`, or anything with
+        ``shape`` whose slices ``matrix[a:b]`` are arrays. It is decoded block by block and, but for .mat files, never
+        held as a whole. Half precision and booleans are widened.
+    sample_names, feature_names : sequence of str, optional
+        Names of rows and columns.
+
+    Raises
+    ------
+    ValueError
+        The extension is not known, or the matrix is not one of real numbers.
+    OSError
+        "cannot write <path>: <reason>".
+    ImportError
+        The package that writes this format is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "clean.csv")
+    ...     write_matrix(path, np.eye(2), ["a", "b"], ["x", "y"])
+    ...     path.read_text()
+    ',x,y\na,1.0,0.0\nb,0.0,1.0\n'
+    """
+    path = Path(path)
+    rows = Rows.of(matrix, sample_names, feature_names)
+    find_writer(path)(path, rows)
+
+
+def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:
+    """Return the function that writes matrices ("writer") or labels ("label_writer") to this path.
+
+    Raises ValueError if the extension is not known, ImportError if a package is missing: also called before the work.
+    """
+    known = {each: found for found in FORMATS if getattr(found, kind) for each in found.extensions
+             if not each.endswith(".gz")}  # fmt: skip
+    extension = path.suffix.lower()
+    if extension not in known:
+        raise ValueError(f"{path} is not of a known kind: {', '.join(known)}.")
+    _check_package(known[extension], f"Writing {extension} files")
+    return _function(getattr(known[extension], kind))
+
+
+def _format_to_read(path: Path) -> tuple[str, Format]:
+    known = {each: found for found in FORMATS if found.reader for each in found.extensions}
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    extension = "".join(suffixes if suffixes[-1:] == [".gz"] else suffixes[-1:])
+    if path.is_dir():
+        extension = ".zarr" if is_zarr(path) or extension == ".zarr" else PICTURES
+    elif extension == PICTURES or extension not in known:
+        path.stat()  # a folder that does not exist has no extension either
+        files = ", ".join(filter(None, known))
+        raise ValueError(f"{path} is not of a known kind: a folder of pictures or a file {files}.")
+    return extension, known[extension]
+
+
+def _check_package(found: Format, purpose: str) -> None:
+    if found.package is not None and find_spec(found.package) is None:  # found, but not imported: that takes time
+        need(found.package, purpose)
+
+
+def _full_name(name: str) -> str:
+    return f"{__package__}{name}" if name.startswith(".") else name
+
+
+def _function(name: str) -> Callable[..., Any]:
+    module, _, function = _full_name(name).partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found

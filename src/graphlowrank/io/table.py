@@ -1,0 +1,130 @@
+"""The record that every reader returns, and sparse matrices made of checked parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._backend import Array
+from .._file_errors import invalid_file, reading
+from .contents import check_table
+from .memory import check_room
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Numbers of one file, samples by features.
+
+    Attributes
+    ----------
+    values : ndarray, memmap or csr_array of shape (n_samples, n_features)
+        float32, float64 or integers.
+    sample_names, feature_names : tuple of str or None
+        Names of rows and columns, if the file has them.
+    graph : csr_array of shape (n_samples, n_samples) or None
+        Edge weights of the neighbor graph of an .h5ad file, if it was asked for.
+    picture : tuple of int or None
+        (height, width) if the samples are images.
+    """
+
+    values: Any
+    sample_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    graph: sp.csr_array | None = None
+    picture: tuple[int, int] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+        n_samples, n_features = self.values.shape
+        return n_samples, n_features
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the values are a sparse matrix."""
+        return bool(sp.issparse(self.values))
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.is_sparse else "mapped" if _is_mapped(self.values) else "in memory"
+        return f"Table(shape={self.shape}, dtype={self.values.dtype}, {kind})"
+
+
+def from_worker(found: dict[str, Any], path: Path) -> Table:
+    """Return the table that a guarded reader described: arrays, or the parts of sparse matrices, and names."""
+
+    def matrix(part: Any) -> Any:
+        return compressed(**part, path=path) if isinstance(part, dict) else part
+
+    samples, features = (found.get(name) and tuple(found[name]) for name in ("sample_names", "feature_names"))
+    with reading(path):
+        values = matrix(found["values"])
+        values = values.T if found.get("transposed") else values
+        return Table(values, samples, features, matrix(found.get("graph")))
+
+
+def table_type(dtype: np.dtype) -> np.dtype:
+    """Return the type of values in a table: native byte order; half precision and booleans are widened."""
+    widened = {"b1": "u1", "f2": "f4", "f16": "f8", "f12": "f8"}
+    return np.dtype(widened.get(f"{dtype.kind}{dtype.itemsize}", dtype.newbyteorder("=")))
+
+
+def checked(table: Table, path: Path) -> Table:
+    """Check a table that was read and convert its values to a type of :func:`table_type`."""
+    values = table.values
+    check_table(values.shape, values.dtype, path)
+    n_samples = values.shape[0]
+    dtype = table_type(values.dtype)
+    if dtype != values.dtype:
+        check_room(values.size * dtype.itemsize, path)
+        values = values.astype(dtype)
+    for names, length in zip((table.sample_names, table.feature_names), values.shape, strict=True):
+        if names is not None and len(names) != length:
+            raise invalid_file(path, f"holds {len(names)} names for {length} rows or columns; it is damaged.")
+    if table.graph is not None and table.graph.shape != (n_samples, n_samples):
+        raise invalid_file(path, f"holds a graph of shape {table.graph.shape} for {n_samples} samples; it is damaged.")
+    return replace(table, values=values)
+
+
+def transposed(table: Table) -> Table:
+    """Return the table with features as rows; a view unless it is sparse."""
+    values = table.values.T.tocsr() if table.is_sparse else table.values.T
+    return Table(values, table.feature_names, table.sample_names)
+
+
+def compressed(data: Array, indices: Array, indptr: Array, shape: Sequence[int], axis: str, path: Path) -> sp.csr_array:
+    """Return a sparse matrix from the arrays of a "csr" or "csc" matrix, after a check of all indices.
+
+    scipy does not check them and would read out of bounds.
+    """
+    shape = tuple(int(length) for length in shape)
+    check_table(shape, data.dtype, path)
+    major, minor = shape if axis == "csr" else shape[::-1]
+    if indices.dtype.kind not in "ui" or indptr.dtype.kind not in "ui":
+        raise invalid_file(path, "is damaged: its sparse matrix has indices that are not whole numbers.")
+    indices, indptr = np.asarray(indices).astype(np.int64, copy=False), np.asarray(indptr).astype(np.int64, copy=False)
+    fits = indptr.shape == (major + 1,) and data.shape == indices.shape and data.ndim == 1
+    if not fits or indptr[0] != 0 or indptr[-1] != len(data) or np.any(np.diff(indptr) < 0):
+        raise invalid_file(path, "is damaged: the parts of its sparse matrix do not fit each other.")
+    if len(indices) and (indices.min() < 0 or indices.max() >= minor):
+        raise invalid_file(path, "is damaged: its sparse matrix has indices outside its shape.")
+    check_room(8 * (minor + 1), path)  # row pointers, if it is stored by columns
+    index_type = np.int32 if max(major, minor, len(data)) < 2**31 else np.int64
+    parts = (
+        np.asarray(data).astype(table_type(data.dtype), copy=False),
+        indices.astype(index_type, copy=False),
+        indptr.astype(index_type, copy=False),
+    )
+    matrix = sp.csr_array(parts, shape=shape) if axis == "csr" else sp.csc_array(parts, shape=shape).tocsr()
+    matrix.sum_duplicates()  # sorts the indices, too
+    return matrix
+
+
+def _is_mapped(values: Any) -> bool:
+    while values is not None and not isinstance(values, np.memmap):
+        values = getattr(values, "base", None)
+    return values is not None

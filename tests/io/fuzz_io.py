@@ -1,0 +1,234 @@
+"""Damages table files of every format and reads them: each must give a table or one sentence, and soon.
+
+    python tests/io/fuzz_io.py [--count 10000] [--seed 0] [--formats csv,h5] [--seconds 20]
+
+Reads happen in a process of their own, so that a crash or a loop in a C library is seen and counted. Prints a table
+("killed": refused because the worker process crashed or had to be ended);
+exits with 1 if anything crashed, hung, or raised what it should not. Every input depends on the seed, the format and
+its number only, and can be made again: ``--formats h5 --only 123``.
+"""
+
+import argparse
+import gzip
+import io
+import multiprocessing
+import random
+import shutil
+import struct
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from whole_files import FORMATS
+
+from graphlowrank.io import read, worker
+
+OUTCOMES = ("read", "refused", "killed", "crashed", "hung", "wrong")
+
+
+MEMORY = 8 * 2**30
+
+
+NUMBERS = [0, 1, 2**7, 2**8 - 1, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1]
+
+
+WORDS = [b"-1", b"99999999999", b"1e999", b"nan", b"\n", b'"', b",", b";", b"\t", b"\xff", b"\0", b"{", b"]", b"null"]
+
+
+def damaged(raw, draw):
+    """Other bytes, in one of many ways."""
+    raw = bytearray(raw)
+    size = max(1, len(raw))
+    at, length = draw.randrange(size), draw.choice([1, 2, 4, 8, 64, 1000])
+    way = draw.randrange(9)
+    if way == 0:
+        return bytes(raw[: draw.choice([0, 1, at, at, at, size - 1, size - 4])])
+    if way in {1, 2}:
+        for _ in range(draw.choice([1, 1, 1, 2, 8, 50])):
+            if raw:
+                raw[draw.randrange(size)] ^= 1 << draw.randrange(8)
+    elif way == 3:
+        raw[at : at + length] = draw.choice([b"\0", b"\xff"]) * length
+    elif way == 4:
+        raw[at : at + length] = draw.randbytes(length)
+    elif way == 5:
+        del raw[at : at + length]
+    elif way == 6:
+        raw[at:at] = draw.choice([draw.randbytes(length), raw[:length], raw[-length:]])
+    elif way == 7:
+        number = struct.pack(draw.choice(["<Q", ">Q"]), draw.choice(NUMBERS))[: draw.choice([1, 2, 4, 8])]
+        at -= at % len(number)
+        raw[at : at + len(number)] = number
+    else:
+        raw[at : at + draw.choice([0, 1, 3])] = draw.choice(WORDS)
+    return bytes(raw)
+
+
+def damaged_within(name, raw, draw):
+    """Damage what is packed and pack it again, so that checksums agree and readers see the damage."""
+    if name.endswith(".gz"):
+        return gzip.compress(damaged(gzip.decompress(raw), draw), 1)
+    if name.endswith(".npz"):
+        out = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(raw)) as old, zipfile.ZipFile(out, "w") as new:
+            chosen = draw.choice(old.namelist())
+            for member in old.namelist():
+                content = old.read(member)
+                new.writestr(member, damaged(content, draw) if member == chosen else content)
+        return out.getvalue()
+    first, size = struct.unpack_from("<II", raw, 128)  # of a packed .mat file
+    if name.endswith(".mat") and first == 15:
+        packed = zlib.compress(damaged(zlib.decompress(raw[136 : 136 + size]), draw))
+        return raw[:128] + struct.pack("<II", 15, len(packed)) + packed + raw[136 + size :]
+    return damaged(raw, draw)
+
+
+def damage(place, draw):
+    """Damage a file in place, or one file of a folder."""
+    path = place
+    if place.is_dir():
+        path = draw.choice(sorted(each for each in place.rglob("*") if each.is_file()))
+        if draw.random() < 0.05:
+            path.unlink()
+            return
+    raw = path.read_bytes()
+    within = path.suffix in {".gz", ".npz", ".mat"} and draw.random() < 0.6 and len(raw) > 136
+    path.write_bytes(damaged_within(path.name, raw, draw) if within else damaged(raw, draw))
+    if draw.random() < 0.2:
+        path.write_bytes(damaged(path.read_bytes(), draw))
+
+
+def make_damaged(kind, seed, number, folder):
+    """Path of the damaged file of this number, and the options of read."""
+    name, make, options = FORMATS[kind]
+    whole = folder / "whole" / kind.replace(" ", "_") / name
+    if not whole.exists():
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        make(whole)
+    path = folder / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    shutil.copytree(whole, path) if whole.is_dir() else shutil.copyfile(whole, path)
+    damage(path, random.Random(f"{seed} {kind} {number}"))
+    return path, options
+
+
+def outcome_of(path, options):
+    """What reading gives, and what it said."""
+    try:
+        table = read(path, **options)
+        touch(table)
+    except (ValueError, OSError) as error:
+        text = str(error)
+        fine = "\n" not in text and str(path.name) in text and not isinstance(error, UnicodeError)
+        died = "the library that reads it" in text
+        return ("killed" if died and fine else "refused" if fine else "wrong"), text
+    except Exception:
+        return "wrong", traceback.format_exc()
+    return "read", repr(table)
+
+
+def touch(table):
+    """Look at every value."""
+    n_samples, n_features = table.values.shape
+    assert n_samples > 0 < n_features
+    assert table.values.dtype.kind in "uif"
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (table.values @ np.ones(n_features)).sum()
+        if table.graph is not None:
+            (table.graph @ np.ones(n_samples)).sum()
+    for names, length in ((table.sample_names, n_samples), (table.feature_names, n_features)):
+        assert names is None or len(names) == length
+
+
+def work(connection, folder):
+    """Read what the numbers that come say."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    worker.TIMEOUT = 5.0
+    while True:
+        job = connection.recv()
+        if job is None:
+            return
+        connection.send(outcome_of(*make_damaged(*job, folder)))
+
+
+class Worker:
+    """A process that reads, and is started again when it dies."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.start()
+
+    def start(self):
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs, self.folder), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def stop(self):
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+    def outcome(self, job, seconds):
+        self.connection.send(job)
+        try:
+            if self.connection.poll(seconds):
+                return self.connection.recv()
+            found = "hung", f"more than {seconds} s"
+        except (EOFError, ConnectionError):
+            self.process.join()
+            found = "crashed", f"exit code {self.process.exitcode}"
+        self.stop()
+        self.start()
+        return found
+
+
+def report(counts):
+    width = max(map(len, counts))
+    print(f"{'format':{width}} inputs " + " ".join(f"{name:>8}" for name in OUTCOMES))
+    total = sum(counts.values(), Counter())
+    for kind, found in [*counts.items(), ("all", total)]:
+        print(f"{kind:{width}} {sum(found.values()):6} " + " ".join(f"{found[name]:8}" for name in OUTCOMES))
+    return total
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--formats", type=lambda text: text.split(","), default=list(FORMATS))
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    options = parser.parse_args()
+    numbers = range(-(-options.count // len(options.formats))) if options.only is None else [options.only]
+    start = time.time()
+    counts = {kind: Counter() for kind in options.formats}
+    with tempfile.TemporaryDirectory() as name:
+        worker = Worker(Path(name))
+        for kind in options.formats:
+            for number in numbers:
+                found, text = worker.outcome((kind, options.seed, number), options.seconds)
+                counts[kind][found] += 1
+                if found not in {"read", "refused", "killed"} or options.only is not None:
+                    print(f"{kind} {number}: {found}: {text}", flush=True)
+        worker.connection.send(None)
+        worker.process.join()
+    total = report(counts)
+    print(f"{time.time() - start:.0f} s")
+    return int(total["crashed"] + total["hung"] + total["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
