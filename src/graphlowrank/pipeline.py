@@ -206,12 +206,11 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
 
 
 def sample_axes(
-    axes: tuple[AxisGraph, AxisGraph], shape: tuple[int, int], rank: int | None, run: Run
+    axes: tuple[AxisGraph, AxisGraph], shape: tuple[int, int], sizes: tuple[int, int], rank: int | None, run: Run
 ) -> tuple[SampledNodes, SampledNodes]:
-    """Draw samples and features, or keep those given; ``rank`` guides sizes and optimal sampling."""
-    options = run.options
-    optimal_for = (rank or DEFAULT_RANK) if options.optimal_sampling else None
-    sizes, given = n_kept(options, shape, rank), options.given_indices()
+    """Draw so many samples and features, or keep those given; ``rank`` guides optimal sampling."""
+    given = run.options.given_indices()
+    optimal_for = (rank or DEFAULT_RANK) if run.options.optimal_sampling else None
     samples, features = (
         sample_nodes(
             axes[i].graph, shape[i], sizes[i], given=given[i], optimal_for=optimal_for, random_state=run.rng,
@@ -233,7 +232,7 @@ def compress(
     """Sample samples and features, extract the block, and reduce both graphs to the sampled nodes."""
     options, rng = run.options, run.rng
     with run.progress.stage("sampling"):
-        samples, features = sample_axes(axes, X.shape, rank, run)
+        samples, features = sample_axes(axes, X.shape, n_kept(options, X.shape, rank), rank, run)
         sample_weights = samples.loss_weights(weights.samples)
         feature_weights = features.loss_weights(weights.features)
         # The normalized Laplacian penalizes constants, so features are centered; the combinatorial one does not.

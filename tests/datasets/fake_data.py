@@ -3,11 +3,17 @@
 import gzip
 import io
 import zipfile
+from functools import partial
 
 import h5py
 import numpy as np
+from numpy.testing import assert_allclose
 from PIL import Image
 from scipy.io import savemat
+
+from graphlowrank import datasets
+
+CONTENT = np.random.default_rng(0).bytes(300_000)  # of a file to download
 
 
 def write_mnist(folder, n=(30, 20)):
@@ -151,3 +157,49 @@ def mat(path, **arrays):
 def _write(path, raw):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(raw)
+
+
+def assert_images(X, images):
+    assert X.dtype == np.float32
+    assert X.flags.c_contiguous
+    assert_allclose(X, images.reshape(len(X), -1) / 255, atol=1e-7)
+
+
+# Set: what writes it, what loads it, its files.
+SETS = {
+    "mnist": (
+        write_mnist,
+        datasets.load_mnist,
+        [f"mnist/{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")],
+    ),
+    "usps": (write_usps, datasets.load_usps, ["usps/usps_9298.mat"]),
+    "orl": (write_orl, datasets.load_orl, ["orl/orl_112x92.npz"]),
+    "yale": (write_yale, datasets.load_yale, ["yale/Yale_32x32.mat"]),
+    "pie": (write_pie, datasets.load_pie, ["pie/PIE_pose27_32x32.mat"]),
+    "restaurant": (
+        write_restaurant,
+        partial(datasets.load_video, "restaurant"),
+        ["i2r_bootstrap/frames.npz", "i2r_bootstrap/gt_masks.npz"],
+    ),
+    "shopping_mall": (
+        write_shopping_mall,
+        partial(datasets.load_video, "shopping_mall"),
+        ["i2r_shoppingmall/frames.zip", "i2r_shoppingmall/gt_masks.npz"],
+    ),
+    "airport": (
+        write_airport,
+        partial(datasets.load_video, "airport"),
+        ["i2r_airport/frames.npz", "i2r_airport/gt_masks.npz"],
+    ),
+    "highway": (
+        write_highway,
+        partial(datasets.load_video, "highway"),
+        ["cdnet_highway/frames.zip", "cdnet_highway/gt_masks.npz"],
+    ),
+    "worm neurons": (write_worm, datasets.load_worm_neurons, ["scrna/worm_neuron_cell.h5"]),
+    "pbmc": (write_pbmc, datasets.load_pbmc, ["scrna/pbmc68k_reduced.npz"]),
+}
+
+
+def assert_nothing_left(folder):
+    assert [path for path in folder.rglob("*") if path.is_file()] == []

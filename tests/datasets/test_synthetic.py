@@ -12,7 +12,8 @@ from graphlowrank.datasets import (
     make_noisy_circle,
     shepp_logan_phantom,
 )
-from graphlowrank.datasets.phantom import HEAD
+from graphlowrank.datasets.synthetic import graph_with_gap
+from graphlowrank.datasets.synthetic_images import HEAD
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import approximate_rank, graph_alignment, modularity
 
@@ -144,10 +145,9 @@ def test_blocks_that_cannot_be(options, text):
         make_block_matrix(**options)
 
 
-def test_a_gap_out_of_reach_is_an_error(monkeypatch):
-    monkeypatch.setattr("graphlowrank.datasets.blocks.MOST_STEPS", 1)
+def test_a_gap_out_of_reach_is_an_error():
     with pytest.raises(RuntimeError, match="was not met"):
-        make_block_matrix(60, 40, 2, gap=0.5, random_state=0)
+        graph_with_gap(np.arange(60) % 2, 0.5, np.random.RandomState(0), max_steps=1)
 
 
 # --- moving square ------------------------------------------------------------------------------------------------

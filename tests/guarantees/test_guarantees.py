@@ -181,7 +181,7 @@ def test_ideal_data_get_a_clean_bill(clusters):
         assert side.nu == pytest.approx(np.sqrt(3), rel=0.01)
         assert side.isometry.delta < 0.6
     assert found.bound < 1e-3
-    assert found.advice == ["Nothing stands out: the graphs carry the data and the draw is sound."]
+    assert found.advice == ["Nothing stands out: the data are low-rank on the graphs and the draw is good."]
     assert (found.samples.n_drawn, found.features.n_drawn) == (75, 45)
 
 
@@ -192,13 +192,13 @@ def test_noise_is_not_low_rank_on_any_graph(clusters):
     assert any("not low-rank on it" in sentence for sentence in found.advice)
 
 
-def test_an_outlying_node_is_told_of_unless_sampling_is_optimal():
+def test_an_outlying_node_is_reported_unless_sampling_is_optimal():
     graph = disjoint(random_graph(200, 0.1, spread=0.2), path_graph(2))
     options = {"k": 2, "sample_graph": graph, "feature_graph": None, "downsampling": (5, 1), "random_state": 0}
     X = np.random.default_rng(0).standard_normal((202, 4))
     uniform, optimal = diagnose(X, **options), diagnose(X, sampling="optimal", **options)
     assert uniform.features is None
-    assert any("sampling='optimal' keeps them" in sentence for sentence in uniform.advice)
+    assert any("sampling='optimal' always keeps them" in sentence for sentence in uniform.advice)
     assert not any("sampling='optimal'" in sentence for sentence in optimal.advice)
     assert "more than all" in str(uniform)
     # What the optimal draw needs does not depend on how uneven the graph is: Theorem 1 with nu^2 = k / 0.9.
@@ -241,16 +241,16 @@ def test_advice_fits_the_model(blobs):
     assert not any("raise k" in sentence and "feature" in sentence for sentence in two.advice)
 
 
-def test_a_draw_that_sees_nothing_is_told_of():
+def test_a_blind_draw_is_reported():
     graph = path_graph(100)
     found = diagnose(
         np.random.default_rng(0).standard_normal((100, 4)), k=6, sample_graph=graph, feature_graph=None,
         sampling=(np.arange(6), None),
     )  # fmt: skip
     assert found.isometry.lower < 1e-3
-    assert any("all but invisible" in sentence for sentence in found.advice)
+    assert any("nearly vanish" in sentence for sentence in found.advice)
     assert found.amplification > 100
-    assert "promises nothing" in str(found)
+    assert "guarantees nothing" in str(found)
 
 
 def test_a_fitted_model_is_diagnosed_on_its_own_graphs_and_draw(clusters):
@@ -261,7 +261,7 @@ def test_a_fitted_model_is_diagnosed_on_its_own_graphs_and_draw(clusters):
     basis = lowest_eigenpairs(model.sample_graph_, 3)[1]
     assert_allclose(found.samples.isometry.delta, isometry(basis, model.sample_indices_).delta, atol=1e-9)
     assert diagnose(model).samples.energy is None
-    assert "not known" in str(diagnose(model))
+    assert "unknown" in str(diagnose(model))
     labels = CompressiveClustering(3, sampling="optimal", downsampling=(4, 1), random_state=0).fit(clusters.X)
     assert diagnose(labels).samples.k == 3
 

@@ -45,10 +45,10 @@ def test_images(load, options, n_features, counts):
     assert_array_equal(np.bincount(y), counts)
 
 
-@pytest.mark.parametrize("file", images.MNIST_SHA256)
+@pytest.mark.parametrize("file", images.IMAGE_SETS["mnist"].sha256)
 def test_checksums_of_mnist(file):
-    content = gzip.decompress(find_file(f"mnist/{file}").read_bytes())
-    assert hashlib.sha256(content).hexdigest() == images.MNIST_SHA256[file]
+    content = gzip.decompress(find_file(file).read_bytes())
+    assert hashlib.sha256(content).hexdigest() == images.IMAGE_SETS["mnist"].sha256[file]
 
 
 @pytest.mark.parametrize("name", ["orl", "yale", "pie"])

@@ -133,7 +133,7 @@ def test_trapped_walks_are_cut_and_reported():
     W[0, 1] = 1.0
     W[1, 2] = 1e-9
     W[2, 3] = 1.0
-    with pytest.warns(RuntimeWarning, match="cut at 1000 steps"):
+    with pytest.warns(RuntimeWarning, match="truncated at 1000 steps"):
         small = kron_reduce(Graph(sp.csr_array(W + W.T)), [0, 1], "random_walk", n_repeats=4, max_steps=1000)
     assert small.weights[0, 1] == 1
 
@@ -141,7 +141,7 @@ def test_trapped_walks_are_cut_and_reported():
 def test_a_few_lost_walks_are_only_logged(caplog):
     with caplog.at_level(logging.INFO, logger="graphlowrank"):
         report_truncated(1, 1000, 50)
-    assert "1 of 1000 random walks were cut at 50 steps" in caplog.text
+    assert "1 of 1000 random walks were truncated at 50 steps" in caplog.text
 
 
 def test_faint_bridges_survive_exact_reduction():

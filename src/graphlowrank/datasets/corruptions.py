@@ -1,97 +1,97 @@
-"""Errors put into clean data on purpose, so that their removal can be measured.
+"""Synthetic corruptions of clean data: dense noise, outliers, missing values, occlusions.
 
-None changes its input, and each repeats with the same ``random_state``. The paper adds Gaussian and Laplacian noise of
-5 to 20 % of the data's standard deviation, and sparse noise on 5 to 20 % of each sample.
+Inputs are not modified. The paper adds Gaussian and Laplacian noise of 5 to 20 % of the standard deviation of the data,
+and sparse noise on 5 to 20 % of the entries of each sample.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
 from .._backend import Array
+from .._typing import RandomState
 
 
-def gaussian_noise(X: Any, level: float, *, random_state: Any = None) -> Array:
+def gaussian_noise(X: ArrayLike, level: float, *, random_state: RandomState = None) -> Array:
     """Add normal noise to every entry.
 
     Parameters
     ----------
-    X
-        (n_samples, n_features); not changed.
-    level
-        Standard deviation of the noise over that of all entries of ``X``, such as 0.05 to 0.2.
-    random_state
-        Seed or generator.
+    X : array-like of shape (n_samples, n_features)
+        Data.
+    level : float
+        Standard deviation of the noise, in standard deviations of all entries of ``X``; 0.05 to 0.2 in the paper.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    corrupted
-        (n_samples, n_features); float32 stays float32, whole numbers become float64.
+    ndarray of shape (n_samples, n_features)
+        Corrupted data; float32 stays float32, integers become float64.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # deviation 1
+    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # standard deviation 1
     >>> round(float(np.std(gaussian_noise(X, 0.2, random_state=0) - X)), 2)
     0.2
     """
-    X, deviation = _checked(X, level)
-    noise = check_random_state(random_state).normal(scale=deviation, size=X.shape)
-    return X + noise.astype(X.dtype)
+    data, std = _checked(X, level)
+    noise: Array = check_random_state(random_state).normal(scale=std, size=data.shape)
+    corrupted: Array = data + noise.astype(data.dtype)
+    return corrupted
 
 
-def laplacian_noise(X: Any, level: float, *, random_state: Any = None) -> Array:
-    """Add Laplacian noise to every entry: of the same deviation as normal noise, it has more large errors.
+def laplacian_noise(X: ArrayLike, level: float, *, random_state: RandomState = None) -> Array:
+    """Add Laplace noise to every entry, which has heavier tails than normal noise of the same standard deviation.
 
     Parameters
     ----------
-    X
-        (n_samples, n_features); not changed.
-    level
-        Standard deviation of the noise over that of all entries of ``X``, such as 0.05 to 0.2.
-    random_state
-        Seed or generator.
+    X : array-like of shape (n_samples, n_features)
+        Data.
+    level : float
+        Standard deviation of the noise, in standard deviations of all entries of ``X``; 0.05 to 0.2 in the paper.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    corrupted
-        (n_samples, n_features); float32 stays float32, whole numbers become float64.
+    ndarray of shape (n_samples, n_features)
+        Corrupted data; float32 stays float32, integers become float64.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # deviation 1
+    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # standard deviation 1
     >>> round(float(np.std(laplacian_noise(X, 0.2, random_state=0) - X)), 2)
     0.2
     """
-    X, deviation = _checked(X, level)
-    # The deviation of the Laplacian distribution is sqrt(2) times its scale.
-    noise = check_random_state(random_state).laplace(scale=deviation / np.sqrt(2), size=X.shape)
-    return X + noise.astype(X.dtype)
+    data, std = _checked(X, level)
+    # The standard deviation of the Laplace distribution is sqrt(2) times its scale.
+    noise: Array = check_random_state(random_state).laplace(scale=std / np.sqrt(2), size=data.shape)
+    corrupted: Array = data + noise.astype(data.dtype)
+    return corrupted
 
 
-def sparse_noise(X: Any, share: float, *, random_state: Any = None) -> Array:
-    """Salt and pepper: set a share of the entries of each sample to the least or greatest value of ``X``.
-
-    The entries are drawn anew for each sample, and each becomes the least or the greatest value with equal
-    chance; one that already had that value stays as it was.
+def sparse_noise(X: ArrayLike, share: float, *, random_state: RandomState = None) -> Array:
+    """Add salt-and-pepper noise: set a share of the entries of each sample to the minimum or maximum of ``X``.
 
     Parameters
     ----------
-    X
-        (n_samples, n_features); not changed.
-    share
-        Between 0 and 1; exactly ``round(share * n_features)`` entries of each sample are drawn.
-    random_state
-        Seed or generator.
+    X : array-like of shape (n_samples, n_features)
+        Data.
+    share : float
+        Between 0 and 1; ``round(share * n_features)`` entries of each sample are drawn and set to the minimum or
+        maximum with equal probability.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    corrupted
-        (n_samples, n_features) copy of ``X``, of the same dtype.
+    ndarray of shape (n_samples, n_features)
+        Corrupted copy of ``X``, of the same dtype.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def sparse_noise(X: Any, share: float, *, random_state: Any = None) -> Array:
     array([[0.  , 0.14, 0.29, 0.  ],
            [0.  , 0.71, 1.  , 1.  ]])
     """
-    corrupted = check_array(X, copy=True)
+    corrupted: Array = check_array(X, copy=True)
     extremes = np.array([corrupted.min(), corrupted.max()])
     rng = check_random_state(random_state)
     columns = _drawn_columns(corrupted.shape, share, rng)
@@ -110,24 +110,22 @@ def sparse_noise(X: Any, share: float, *, random_state: Any = None) -> Array:
     return corrupted
 
 
-def missing_entries(X: Any, share: float, *, random_state: Any = None) -> Array:
-    """Choose a share of the entries of each sample to be missing, and return which ones are observed.
-
-    The mask, not ``X`` with NaN in it: it multiplies a loss as its weights, and keeps the true values for a score.
+def missing_entries(X: ArrayLike, share: float, *, random_state: RandomState = None) -> Array:
+    """Draw the mask of the observed entries, with a share of the entries of each sample missing.
 
     Parameters
     ----------
-    X
-        (n_samples, n_features); only its shape matters.
-    share
-        Between 0 and 1; exactly ``round(share * n_features)`` entries of each sample are missing.
-    random_state
-        Seed or generator.
+    X : array-like of shape (n_samples, n_features)
+        Data; only the shape matters.
+    share : float
+        Between 0 and 1; ``round(share * n_features)`` entries of each sample are missing.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    observed
-        (n_samples, n_features) booleans, True where an entry is known.
+    bool ndarray of shape (n_samples, n_features)
+        True where an entry is observed.
 
     Examples
     --------
@@ -138,7 +136,7 @@ def missing_entries(X: Any, share: float, *, random_state: Any = None) -> Array:
     array([[nan,  1.,  2., nan],
            [nan,  5., nan,  7.]])
     """
-    # NaN may be there already: entries can go missing twice.
+    # X may have missing values already.
     observed = np.ones(check_array(X, ensure_all_finite=False).shape, dtype=bool)
     columns = _drawn_columns(observed.shape, share, check_random_state(random_state))
     np.put_along_axis(observed, columns, False, axis=1)  # noqa: FBT003
@@ -146,28 +144,33 @@ def missing_entries(X: Any, share: float, *, random_state: Any = None) -> Array:
 
 
 def occluding_blocks(
-    X: Any, image_shape: tuple[int, int], share: float, *, value: float | None = None, random_state: Any = None
+    X: ArrayLike,
+    image_shape: tuple[int, int],
+    share: float,
+    *,
+    value: float | None = None,
+    random_state: RandomState = None,
 ) -> Array:
-    """Cover a block of each image, at a place of its own.
+    """Cover a block of each image, at a random position.
 
     Parameters
     ----------
-    X
-        (n_samples, height * width) images, row by row; not changed.
-    image_shape
+    X : array-like of shape (n_samples, height * width)
+        Images, pixels in row-major order.
+    image_shape : tuple of int
         (height, width).
-    share
-        Part of the image's area to cover, between 0 and 1. The block has the image's proportions, so that each
-        side is ``sqrt(share)`` of the image's, in whole pixels.
-    value
-        Of the pixels that are covered; None for the greatest value of ``X``.
-    random_state
-        Seed or generator.
+    share : float
+        Share of the area to cover, between 0 and 1. Each side of the block is ``sqrt(share)`` times that of the image,
+        rounded to pixels.
+    value : float or None, default=None
+        Value of the covered pixels; None for the maximum of ``X``.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    corrupted
-        (n_samples, height * width) copy of ``X``, of the same dtype.
+    ndarray of shape (n_samples, height * width)
+        Corrupted copy of ``X``, of the same dtype.
 
     Examples
     --------
@@ -179,33 +182,33 @@ def occluding_blocks(
            [0., 0., 0., 0.]])
     """
     _check_share(share)
-    corrupted = check_array(X, copy=True)
+    corrupted: Array = check_array(X, copy=True)
     height, width = (int(side) for side in image_shape)
     if height < 1 or width < 1 or height * width != corrupted.shape[1]:
         raise ValueError(f"image_shape {tuple(image_shape)} does not hold the {corrupted.shape[1]} pixels of a sample.")
     rng = check_random_state(random_state)
-    in_rows, in_columns = (_random_stretches(len(corrupted), side, np.sqrt(share), rng) for side in (height, width))
+    in_rows, in_columns = (_random_intervals(len(corrupted), side, np.sqrt(share), rng) for side in (height, width))
     covered = in_rows[:, :, None] & in_columns[:, None, :]
     corrupted[covered.reshape(corrupted.shape)] = corrupted.max() if value is None else value
     return corrupted
 
 
-def _checked(X: Any, level: float) -> tuple[Array, float]:
-    """Return data as floats, and the deviation that noise of this level has."""
-    X = check_array(X, dtype=[np.float64, np.float32])
+def _checked(X: ArrayLike, level: float) -> tuple[Array, float]:
+    """Return the data as floats, and the standard deviation of noise of this level."""
+    data: Array = check_array(X, dtype=[np.float64, np.float32])
     if not 0 <= level < np.inf:
         raise ValueError(f"level must be a number >= 0; got {level!r}.")
-    return X, level * float(X.std(dtype=np.float64))
+    return data, level * float(data.std(dtype=np.float64))
 
 
 def _drawn_columns(shape: tuple[int, int], share: float, rng: np.random.RandomState) -> Array:
-    """Columns (n_samples, drawn) of a share of the entries of each sample, each drawn once."""
+    """Columns (n_samples, n_drawn) of a share of the entries of each sample, without replacement."""
     _check_share(share)
     return np.argsort(rng.random_sample(shape), axis=1)[:, : round(share * shape[1])]
 
 
-def _random_stretches(n: int, side: int, share: float, rng: np.random.RandomState) -> Array:
-    """Booleans (n, side): in each row, a share of the places, next to each other, are True."""
+def _random_intervals(n: int, side: int, share: float, rng: np.random.RandomState) -> Array:
+    """Booleans (n, side): a random interval of each row is True."""
     length = round(share * side)
     starts = rng.randint(side - length + 1, size=(n, 1))
     places = np.arange(side)

@@ -1,4 +1,4 @@
-"""Files from the network: checked while they arrive, and whole or not there."""
+"""Download of files with known checksums: complete and correct, or not there."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .._progress import Progress, Update
 from .._version import __version__
 
 CHUNK = 2**16
-MAX_BYTES = 2**30  # no data set here is near it
-TRY_LATER = (429, 500, 502, 503, 504)  # what a server answers when it is only busy
+MAX_BYTES = 2**30  # far above the size of any data set here
+BUSY = (429, 500, 502, 503, 504)  # status codes of a server that may answer later
 
 
 class DownloadError(OSError):
-    """A file could not be had from the network, or is not the one expected; nothing was written."""
+    """A file could not be downloaded, or is not the expected one; nothing was written."""
 
 
-class _CutError(DownloadError):
-    """A connection that broke; the next may not."""
+class _InterruptedError(DownloadError):
+    """The connection broke; another attempt may succeed."""
 
 
 def fetch(
@@ -42,50 +42,28 @@ def fetch(
     tries: int = 3,
     pause: float = 1.0,
     timeout: float = 30.0,
+    max_bytes: int = MAX_BYTES,
 ) -> None:
-    """Download a file whose content is known.
+    """Download a file with a known checksum.
 
-    The content goes to a temporary name in the same folder, is checked while it arrives, and gets its name only if
-    it is whole and right. Whatever happens, Ctrl-C included, no part of it stays behind.
-
-    Parameters
-    ----------
-    url
-        Address.
-    path
-        File to write; missing folders are made.
-    sha256
-        Checksum of the file in hexadecimal.
-    gzipped
-        The checksum is of what is packed in the file: packing the same again gives other bytes.
-    verbose
-        1 for a bar on a terminal and log lines elsewhere.
-    tries
-        How often to begin anew after a connection that broke.
-    pause
-        Seconds before the second try; twice as many before each further one.
-    timeout
-        Seconds without a byte after which a connection counts as broken.
-
-    Raises
-    ------
-    DownloadError
-        No network, an answer that is not the file, a broken connection, or the wrong content.
-    OSError
-        "cannot write <path>: <reason>".
+    The content goes to a temporary file in the same folder and is renamed only if it is complete and correct. Whatever
+    happens, Ctrl-C included, no partial file stays behind. With ``gzipped`` the checksum is that of the unpacked
+    content. A broken connection (no data for ``timeout`` seconds) is tried again after ``pause`` seconds, then twice as
+    many. Failures are a :class:`DownloadError`, or an OSError "cannot write <path>: <reason>".
     """
     path = Path(path)
     with ByteProgress(verbose).stage(f"download {path.name}") as update:
         for attempt in range(tries):
+            checksum = _Checksum(gzipped=gzipped, expected=sha256)
             try:
-                return _fetch_once(url, path, _Checksum(gzipped=gzipped, expected=sha256), update, timeout)
-            except _CutError:
+                return _fetch_once(url, path, checksum, update, timeout, max_bytes)
+            except _InterruptedError:
                 if attempt == tries - 1:
                     raise
                 time.sleep(pause * 2**attempt)
 
 
-def _fetch_once(url: str, path: Path, checksum: _Checksum, update: Update, timeout: float) -> None:
+def _fetch_once(url: str, path: Path, checksum: _Checksum, update: Update, timeout: float, max_bytes: int) -> None:
     with _connection(url, timeout) as response, writing(path) as file:
         total = math.nan if response.length is None else response.length
         received = 0
@@ -93,11 +71,11 @@ def _fetch_once(url: str, path: Path, checksum: _Checksum, update: Update, timeo
             file.write(chunk)
             checksum.add(url, chunk)
             received += len(chunk)
-            if received > MAX_BYTES:
-                raise DownloadError(f"{url} has more than {MAX_BYTES} bytes, which no data set has.")
+            if received > max_bytes:
+                raise DownloadError(f"{url} has more than {max_bytes} bytes, which no data set has.")
             update(received, total)
         if not math.isnan(total) and received != total:
-            raise _CutError(f"{url} broke off after {received} of {total} bytes.")
+            raise _InterruptedError(f"{url} broke off after {received} of {total} bytes.")
         checksum.check(url)
 
 
@@ -107,13 +85,13 @@ def _connection(url: str, timeout: float) -> HTTPResponse:
         response: HTTPResponse = urlopen(request, timeout=timeout)
     except HTTPError as error:
         error.close()
-        kind = _CutError if error.code in TRY_LATER else DownloadError
-        raise kind(f"{url} cannot be had: the server answered {error.code} {error.reason}.") from error
-    except URLError as error:  # before any answer: no network, no such server, no server at that port
-        kind = _CutError if isinstance(error.reason, TimeoutError) else DownloadError
+        kind = _InterruptedError if error.code in BUSY else DownloadError
+        raise kind(f"{url} cannot be downloaded: the server answered {error.code} {error.reason}.") from error
+    except URLError as error:  # no network, unknown host, or no server at that port
+        kind = _InterruptedError if isinstance(error.reason, TimeoutError) else DownloadError
         raise kind(f"{urlsplit(url).netloc} cannot be reached ({error.reason}): is there a network?") from error
     except (OSError, HTTPException) as error:
-        raise _CutError(f"{url} broke off before the first byte ({_reason(error)}).") from error
+        raise _InterruptedError(f"{url} broke off before the first byte ({_reason(error)}).") from error
     return response
 
 
@@ -124,7 +102,7 @@ def _chunks(url: str, response: HTTPResponse) -> Iterator[bytes]:
             received += len(chunk)
             yield chunk
     except (OSError, HTTPException) as error:
-        raise _CutError(f"{url} broke off after {received} bytes ({_reason(error)}).") from error
+        raise _InterruptedError(f"{url} broke off after {received} bytes ({_reason(error)}).") from error
 
 
 def _reason(error: Exception) -> str:
@@ -132,12 +110,12 @@ def _reason(error: Exception) -> str:
 
 
 class _Checksum:
-    """sha256 of bytes that come in pieces, or of what is packed in them."""
+    """sha256 of a stream of bytes, or of its unpacked content."""
 
     def __init__(self, *, gzipped: bool, expected: str) -> None:
         self._expected = expected
         self._hash = hashlib.sha256()
-        self._unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if gzipped else None  # 16: with gzip's header
+        self._unpack = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS) if gzipped else None  # 16: gzip header
 
     def add(self, url: str, chunk: bytes) -> None:
         try:
@@ -146,16 +124,16 @@ class _Checksum:
             raise DownloadError(f"{url} is not the file expected: {error}.") from error
 
     def check(self, url: str) -> None:
-        found = self._hash.hexdigest()
-        rest = self._unpack is not None and (not self._unpack.eof or self._unpack.unused_data)
-        if rest or found != self._expected:
+        found, expected = self._hash.hexdigest(), self._expected
+        incomplete = self._unpack is not None and (not self._unpack.eof or self._unpack.unused_data)
+        if incomplete or found != expected:
             raise DownloadError(
-                f"{url} is not the file expected: its sha256 is {found[:12]}... where {self._expected[:12]}... is due."
+                f"{url} is not the file expected: its sha256 is {found[:12]}... instead of {expected[:12]}...."
             )
 
 
 class ByteProgress(Progress):
-    """Progress whose stages are told (bytes so far, bytes in all), the latter nan if not known."""
+    """Progress of downloads: updates are (bytes received, bytes in total), the latter nan if unknown."""
 
     @contextmanager
     def _reporting(self, name: str) -> Iterator[Update]:
@@ -171,15 +149,15 @@ class ByteProgress(Progress):
             yield lambda n, total: bar.update(task, completed=n, total=None if math.isnan(total) else total)
 
     def _log_tenths(self, name: str) -> Update:
-        said = 0.0
+        logged = 0.0
 
         def update(n: int, total: float) -> None:
-            nonlocal said
+            nonlocal logged
             step = 1e7 if math.isnan(total) else total / 10
-            if n < said:  # begun anew after a broken connection
-                said = 0.0
-            if n - said >= step:
-                said = n
+            if n < logged:  # another attempt after a broken connection
+                logged = 0.0
+            if n - logged >= step:
+                logged = n
                 self._log(f"{name}: {n / 1e6:.1f} MB" + ("" if math.isnan(total) else f" of {total / 1e6:.1f}"))
 
         return update

@@ -1,4 +1,4 @@
-"""Where data files are looked for; the package ships none."""
+"""Search path of the data files; the package ships none."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Folder = str | os.PathLike[str] | None
 
 
 def cache_folder() -> Path:
-    """Folder of this package among the user's caches; downloads go there unless another folder is given."""
+    """Folder of this package in the user's cache, the default target of downloads."""
     named = os.environ.get("XDG_CACHE_HOME", "")
-    if Path(named).is_absolute():  # the standard asks to ignore relative ones
+    if Path(named).is_absolute():  # the XDG standard says to ignore relative ones
         return Path(named, "graphlowrank")
     if sys.platform == "win32" and "LOCALAPPDATA" in os.environ:
         return Path(os.environ["LOCALAPPDATA"], "graphlowrank")
@@ -24,10 +24,7 @@ def cache_folder() -> Path:
 
 
 def search_folders(folder: Folder = None) -> tuple[Path, ...]:
-    """Folders that are looked in, in this order.
-
-    ``folder`` alone if it is given, else the one named in the variable GRAPHLOWRANK_DATA and the user's cache.
-    """
+    """Folders searched, in order: ``folder`` alone if given, else that of GRAPHLOWRANK_DATA and the user's cache."""
     if folder is not None:
         return (Path(folder).expanduser(),)
     named = os.environ.get(FOLDER_VARIABLE)
@@ -40,16 +37,7 @@ def look_for(name: str, folder: Folder = None) -> Path | None:
 
 
 def find_file(name: str, folder: Folder = None, *, can_download: bool = False) -> Path:
-    """Path of a data file, or an error that says where it was looked for and what to do.
-
-    Parameters
-    ----------
-    name
-        Such as "orl/orl_112x92.npz".
-    folder
-        See :func:`search_folders`.
-    can_download
-        Whether the error should speak of ``download=True``.
+    """Path of a data file; FileNotFoundError with the folders searched and the remedies if there is none.
 
     Examples
     --------
@@ -70,8 +58,5 @@ def find_file(name: str, folder: Folder = None, *, can_download: bool = False) -
 
 
 def download_target(name: str, folder: Folder = None) -> Path:
-    """Path a download is written to: in ``folder`` if given, else in the user's cache.
-
-    The folder named in GRAPHLOWRANK_DATA may be shared or read-only, so nothing is ever written there.
-    """
+    """Path to download to: in ``folder`` if given, else in the cache; the folder of GRAPHLOWRANK_DATA is only read."""
     return (cache_folder() if folder is None else Path(folder).expanduser()) / name

@@ -1,7 +1,7 @@
-"""Readers of the file formats that data sets come in.
+"""Readers of the file formats of the real data sets.
 
-Every reader says in one ValueError which file is damaged or not what it should be. Sizes are checked before memory is
-taken for them, nothing is unpacked to disk, and nothing stored as Python objects is read.
+A damaged or foreign file raises one ValueError that names it. Sizes are checked before memory is allocated, nothing is
+unpacked to disk, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from scipy.io import loadmat
 from .._backend import Array
 from .._file_errors import reading
 
-MAX_BYTES = 2**31  # of one array; the largest here has 161 MB
-MAX_PICTURE_BYTES = 2**24
+MAX_BYTES = 2**31  # of one array; the largest of these data sets has 161 MB
+MAX_IMAGE_BYTES = 2**24  # of one compressed image
 
 
 def expect(condition: object, path: Path, what: str) -> None:
@@ -38,47 +38,38 @@ def read_idx(path: Path) -> Array:
         if len(magic) < 4 or magic[:3] != b"\x00\x00\x08":
             raise ValueError("it is not an idx file of bytes")
         shape = tuple(int(size) for size in np.frombuffer(file.read(4 * magic[3]), ">u4"))
-        due = _size(shape)
-        raw = file.read(due)
-        if len(raw) < due:
-            raise ValueError(f"it is truncated: {len(raw)} bytes where {due} are due")
-        if file.read(1):  # reading on to the end also makes gzip check its sum
-            raise ValueError(f"it has more than the {due} bytes that are due")
+        size = _checked_size(shape)
+        raw = file.read(size)
+        if len(raw) < size:
+            raise ValueError(f"it is truncated: {len(raw)} of {size} bytes")
+        if file.read(1):  # reading to the end also verifies the checksum of gzip
+            raise ValueError(f"it has more than the {size} bytes of its shape")
         return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
 def read_npz(path: Path, *names: str) -> list[Array]:
-    """Arrays of an npz file by their names."""
+    """Arrays of an npz file by name, C-contiguous."""
     with reading(path), zipfile.ZipFile(path) as archive:
-        return [_npy(read_member(archive, f"{name}.npy", MAX_BYTES)) for name in names]
+        raw = [io.BytesIO(read_member(archive, f"{name}.npy", MAX_BYTES)) for name in names]
+        return [np.ascontiguousarray(npy_format.read_array(file, allow_pickle=False)) for file in raw]
 
 
-def _npy(raw: bytes) -> Array:
-    """Array of an npy file; one of Python objects is refused, and a header cannot claim more than the file has."""
-    file = io.BytesIO(raw)
-    if npy_format.read_magic(file) != (1, 0):
-        raise ValueError("it has an array in an unknown version of numpy's format")
-    shape, by_columns, dtype = npy_format.read_array_header_1_0(file)
-    flat = np.frombuffer(raw, dtype, offset=file.tell())
-    return flat.reshape(shape, order="F" if by_columns else "C").copy(order="C")
-
-
-def read_member(archive: zipfile.ZipFile, name: str, at_most: int) -> bytes:
-    """Bytes of one member of a zip file, its sum checked; refused if it says it is larger than ``at_most``."""
+def read_member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
+    """Bytes of one member of a zip file, with verified checksum; refused if larger than ``max_bytes``."""
     if name not in archive.NameToInfo:
         raise ValueError(f"it holds no {name}")
     size = archive.NameToInfo[name].file_size
-    if size > at_most:
-        raise ValueError(f"{name} claims {size} bytes, more than the {at_most} allowed")
+    if size > max_bytes:
+        raise ValueError(f"{name} claims {size} bytes, more than the {max_bytes} allowed")
     with archive.open(name) as member:
-        raw = member.read(size)  # never more than it claims, whatever is packed in it
+        raw = member.read(size)  # never more than it claims, whatever it unpacks to
     if len(raw) < size:
         raise ValueError(f"{name} is truncated")
     return raw
 
 
 def read_mat(path: Path, *names: str) -> list[Array]:
-    """Arrays of a Matlab file (up to version 7.2) by their names."""
+    """Arrays of a Matlab file (up to version 7.2) by name."""
     with reading(path):
         found = loadmat(path, variable_names=names)
         missing = [name for name in names if name not in found]
@@ -87,45 +78,30 @@ def read_mat(path: Path, *names: str) -> list[Array]:
         return [found[name] for name in names]
 
 
-def read_pictures(path: Path, mode: Literal["L", "RGB"] = "L") -> tuple[Array, Array]:
-    """Pictures of a zip file of numbered JPEG files, all of one size.
-
-    Parameters
-    ----------
-    path
-        Zip file.
-    mode
-        "L" for grey, "RGB" for colour.
-
-    Returns
-    -------
-    pictures
-        (n, height, width) bytes, or (n, height, width, 3), by number.
-    numbers
-        (n,) the last number in the name of each.
-    """
+def read_jpegs(path: Path, mode: Literal["L", "RGB"] = "L", *, max_bytes: int = MAX_BYTES) -> tuple[Array, Array]:
+    """Images (n, height, width[, 3]) of a zip file of numbered JPEG files of one size, and their numbers (n,)."""
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("Reading JPEG pictures needs Pillow: pip install graphlowrank[data]") from error
+        raise ImportError("Reading JPEG images needs Pillow: pip install graphlowrank[data]") from error
 
     with reading(path), zipfile.ZipFile(path) as archive:
         names = sorted(archive.namelist(), key=_number)
         numbers = np.array([_number(name) for name in names], dtype=int)
         if len(np.unique(numbers)) < max(len(names), 1):
-            raise ValueError("it holds no pictures, or two of the same number")
-        pictures = np.empty((0,), dtype=np.uint8)
+            raise ValueError("it holds no images, or two of the same number")
+        images = np.empty((0,), dtype=np.uint8)
         for row, name in enumerate(names):
-            raw = io.BytesIO(read_member(archive, name, MAX_PICTURE_BYTES))
-            with Image.open(raw, formats=["JPEG"]) as picture:
-                shape = picture.size[::-1] + ((3,) if mode == "RGB" else ())
+            raw = io.BytesIO(read_member(archive, name, MAX_IMAGE_BYTES))
+            with Image.open(raw, formats=["JPEG"]) as image:
+                shape = image.size[::-1] + ((3,) if mode == "RGB" else ())
                 if row == 0:
-                    _size((len(names), *shape))
-                    pictures = np.empty((len(names), *shape), dtype=np.uint8)
-                if shape != pictures.shape[1:]:  # known before a single pixel is decoded
-                    raise ValueError(f"{name} is {picture.size[0]} x {picture.size[1]} pixels, unlike the first")
-                pictures[row] = np.asarray(picture.convert(mode))
-    return pictures, numbers
+                    _checked_size((len(names), *shape), max_bytes)
+                    images = np.empty((len(names), *shape), dtype=np.uint8)
+                if shape != images.shape[1:]:  # known from the header, before a pixel is decoded
+                    raise ValueError(f"{name} is {image.size[0]} x {image.size[1]} pixels, unlike the first")
+                images[row] = np.asarray(image.convert(mode))
+    return images, numbers
 
 
 def _number(name: str) -> int:
@@ -135,9 +111,9 @@ def _number(name: str) -> int:
     return int(found[1])
 
 
-def _size(shape: tuple[int, ...]) -> int:
-    """Bytes of an array of bytes; an error if absurdly many."""
+def _checked_size(shape: tuple[int, ...], max_bytes: int = MAX_BYTES) -> int:
+    """Size of an array of bytes; ValueError if too large."""
     size = math.prod(shape)
-    if size > MAX_BYTES:
-        raise ValueError(f"an array of shape {shape} is larger than the {MAX_BYTES} bytes allowed")
+    if size > max_bytes:
+        raise ValueError(f"an array of shape {shape} is larger than the {max_bytes} bytes allowed")
     return size

@@ -1,7 +1,7 @@
-"""What can be promised about an answer, and whether the data keep their side of the bargain.
+"""Error bounds of the paper, and a diagnosis of how well data and draw meet their assumptions.
 
 .. autosummary::
-    diagnose           spectral gaps, coherence, draws against draws required, energy on the graphs, bound, advice
+    diagnose           spectral gaps, coherence, sample sizes, energy on the graphs, bound, advice
     ideal_bound        Theorem 2
     alternate_bound    Theorem 3
     approximate_bound  Theorem 4

@@ -1,7 +1,8 @@
-"""Right-hand sides of the paper's error bounds (Theorems 2 to 6), to be put beside a measured error.
+"""Right-hand sides of the error bounds of the paper (Theorems 2 to 6).
 
-All of them ask that the draw keeps norms within ``delta`` (Theorem 1); :func:`graphlowrank.sampling.isometry` measures
-that for a given draw. Eigenvalues and gammas must be of the same Laplacian; ratios do not depend on its scale.
+All of them assume that the draw preserves norms within ``delta`` (Theorem 1); :func:`graphlowrank.sampling.isometry`
+computes delta for a given draw. Eigenvalues and gammas must refer to the same Laplacian; ratios do not depend on its
+scale.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ class Bound:
 
     Attributes
     ----------
-    inside
-        Of the part in the span of the first k eigenvectors.
-    outside
-        Of the rest, E* in the paper.
+    inside : float
+        Error in the span of the first k eigenvectors.
+    outside : float
+        Error in the orthogonal complement, E* in the paper.
     """
 
     inside: float
@@ -32,10 +33,24 @@ class Bound:
 
 
 def amplification(n: int, n_kept: int, delta: float) -> float:
-    """``sqrt(n / (n_kept (1 - delta)))``: how much an error on the kept nodes may weigh on all of them.
+    """Amplification ``sqrt(n / (n_kept (1 - delta)))`` of an error on the kept nodes.
 
-    For a matrix multiply the numbers of both sides: ``amplification(n * p, rho_c * rho_r, delta)``. Where delta is 1 or
-    more there is no bound, and the answer is infinite.
+    Parameters
+    ----------
+    n, n_kept : int
+        Numbers of nodes and of kept nodes. For a matrix, the products of both sides.
+    delta : float
+        Distortion of the draw.
+
+    Returns
+    -------
+    float
+        Infinite where delta is 1 or more, since there is no bound then.
+
+    Examples
+    --------
+    >>> amplification(100, 25, 0.75)
+    4.0
     """
     _check_positive(n=n, n_kept=n_kept)
     return sqrt(n / (n_kept * (1 - delta))) if delta < 1 else inf
@@ -48,18 +63,24 @@ def _check_positive(**numbers: float) -> None:
 
 
 def ideal_bound(noise: float, amplify: float) -> float:
-    """Bound ``||X* - X||`` of the ideal decoder by ``2 amplify ||E||`` (Theorem 2).
+    """Bound ``2 amplify ||E||`` on the error ``||X* - X||`` of the ideal decoder (Theorem 2).
 
     Parameters
     ----------
-    noise
+    noise : float
         ``||E||``, error of the compressed matrix.
-    amplify
+    amplify : float
         :func:`amplification` of the draw.
 
-    Notes
-    -----
-    Least squares projects E, so half of the printed bound holds too.
+    Returns
+    -------
+    float
+        Bound. Least squares projects E, so half of it holds too.
+
+    Examples
+    --------
+    >>> ideal_bound(0.5, 4.0)
+    4.0
     """
     return 2 * amplify * noise if amplify < inf else inf
 
@@ -74,27 +95,37 @@ def alternate_bound(
     gap_features: float,
     max_weight: float = 1.0,
 ) -> Bound:
-    """Error of the alternate decoder with ``gamma_c = gamma / lambda_c,k+1`` and ``gamma_r`` alike (Theorem 3).
+    """Bound on the error of the alternate decoder (Theorem 3), with ``gamma_c = gamma / lambda_c,k+1``, gamma_r alike.
 
     ``inside = amplify [(2 + 1 / sqrt(2 gamma)) ||E|| + (1 / sqrt(2) + sqrt(gamma)) sqrt(gap_c + gap_r) ||X||]``,
     ``outside = ||E|| / sqrt(2 gamma) + sqrt((gap_c + gap_r) / 2) ||X||``.
 
     Parameters
     ----------
-    noise, signal
+    noise, signal : float
         ``||E||``, error of the compressed matrix, and ``||X||`` of the true matrix.
-    amplify
+    amplify : float
         :func:`amplification` of the draw.
-    gamma
+    gamma : float
         See above.
-    gap_samples, gap_features
+    gap_samples, gap_features : float
         ``lambda_k / lambda_k+1`` of each graph.
-    max_weight
-        Largest importance weight of an entry (norms of the kept part are then weighted ones).
+    max_weight : float, default=1.0
+        Largest importance weight of an entry (norms of the kept part are then weighted).
+
+    Returns
+    -------
+    Bound
+        Bound on both parts of the error.
+
+    Examples
+    --------
+    >>> round(alternate_bound(0.1, 1.0, 2.0, gamma=1.0, gap_samples=0.01, gap_features=0.01).total, 3)
+    1.035
 
     Notes
     -----
-    The printed proof takes ``||X* Qbar|| = ||Pbar^T X*|| = ||E*||``, which need not hold. The constants do: X* is the
+    The printed proof assumes ``||X* Qbar|| = ||Pbar^T X*|| = ||E*||``, which need not hold. The constants do: X* is the
     minimum of a quadratic F, so ``F(X) = F(X*) + <X* - X, A (X* - X)>``, and the smoothness of E* enters twice.
     """
     _check_positive(gamma=gamma)
@@ -114,23 +145,33 @@ def approximate_bound(
     next_eigenvalue: float,
     max_weight: float = 1.0,
 ) -> Bound:
-    """Error of one side of the approximate decoder (Theorem 4), for k vectors together.
+    """Bound on the error of one side of the approximate decoder (Theorem 4), for k vectors together.
 
     ``inside = sqrt(2) amplify [(2 + 1 / sqrt(gamma lambda_k+1)) ||E|| + (sqrt(lambda_k / lambda_k+1) + sqrt(gamma
     lambda_k)) ||U||]``, ``outside = sqrt(2 / (gamma lambda_k+1)) ||E|| + sqrt(2 lambda_k / lambda_k+1) ||U||``.
 
     Parameters
     ----------
-    noise, signal
+    noise, signal : float
         ``||E||``, error of the compressed vectors, and ``||U||`` of the true ones.
-    amplify
-        :func:`amplification` of this side's draw.
-    gamma
+    amplify : float
+        :func:`amplification` of the draw of this side.
+    gamma : float
         Weight of the penalty.
-    eigenvalue, next_eigenvalue
-        lambda_k and lambda_k+1 of this side's Laplacian.
-    max_weight
+    eigenvalue, next_eigenvalue : float
+        lambda_k and lambda_k+1 of the Laplacian of this side.
+    max_weight : float, default=1.0
         Largest importance weight.
+
+    Returns
+    -------
+    Bound
+        Bound on both parts of the error.
+
+    Examples
+    --------
+    >>> round(approximate_bound(0.1, 1.0, 2.0, gamma=1.0, eigenvalue=0.01, next_eigenvalue=1.0).total, 3)
+    1.442
     """
     _check_positive(gamma=gamma, next_eigenvalue=next_eigenvalue)
     outside = noise / sqrt(gamma * next_eigenvalue) + sqrt(eigenvalue / next_eigenvalue) * signal
@@ -139,28 +180,43 @@ def approximate_bound(
 
 
 def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: float = 1.0) -> Bound:
-    """Error of one side of subspace upsampling without noise (Theorem 5).
+    """Bound on the error of one side of noiseless subspace upsampling (Theorem 5).
 
     ``inside = sqrt(2) amplify sqrt(gap) ||U||``, and ``outside = sqrt(gap) ||U||`` from the same proof.
 
     Parameters
     ----------
-    signal
+    signal : float
         ``||U||`` of the true vectors.
-    amplify
-        :func:`amplification` of this side's draw.
-    gap
-        ``lambda_k / lambda_k+1`` of this side's graph.
-    max_weight
+    amplify : float
+        :func:`amplification` of the draw of this side.
+    gap : float
+        ``lambda_k / lambda_k+1`` of the graph of this side.
+    max_weight : float, default=1.0
         Largest importance weight.
+
+    Returns
+    -------
+    Bound
+        Bound on both parts of the error.
+
+    Examples
+    --------
+    >>> subspace_bound(1.0, 2.0, gap=0.02).inside
+    0.4
     """
     return Bound(sqrt(2 * gap * max_weight) * amplify * signal if amplify < inf else inf, sqrt(gap) * signal)
 
 
 def label_bound(signal: float, amplify: float, *, gap: float, max_weight: float = 1.0) -> Bound:
-    """Error of decoding one cluster indicator without noise (Theorem 6): Theorem 5 for a single vector.
+    """Bound on the error of a noiselessly decoded cluster indicator (Theorem 6): Theorem 5 for a single vector.
 
-    ``inside = amplify sqrt(gap) ||c||``; parameters as in :func:`subspace_bound`.
+    ``inside = amplify sqrt(gap) ||c||``; parameters and result as in :func:`subspace_bound`.
+
+    Examples
+    --------
+    >>> label_bound(1.0, 2.0, gap=0.01).inside
+    0.2
     """
     return Bound(sqrt(gap * max_weight) * amplify * signal if amplify < inf else inf, sqrt(gap) * signal)
 
@@ -169,7 +225,12 @@ def subspace_matrix_bound(samples: Bound, features: Bound) -> float:
     """Relative error of a matrix decoded by subspace upsampling, from the bounds of its sides for unit signals.
 
     With b the total of a side, ``||X* - X|| <= (b_c + b_r + b_c b_r) ||X||``: decoding the features of X leaves its
-    samples smooth, so that the bound of the other side applies to the result. (The paper speaks of the product of the
-    two errors; their sum is what can be shown.)
+    samples smooth, so the bound of the other side applies to the result. (The paper states the product of the two
+    errors; their sum is what can be shown.)
+
+    Examples
+    --------
+    >>> subspace_matrix_bound(Bound(0.0, 0.5), Bound(0.0, 0.5))
+    1.25
     """
     return samples.total + features.total + samples.total * features.total

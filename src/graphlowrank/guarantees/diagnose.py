@@ -1,4 +1,4 @@
-"""Is this data low-rank on these graphs, and were enough samples drawn? Measured, and said in plain words."""
+"""Diagnosis of whether data are low-rank on their graphs, and whether enough nodes were drawn."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from sklearn.utils import check_array, check_random_state
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
-from ..auto import DEFAULT_RANK, check_sizes
+from ..auto import DEFAULT_RANK, check_sizes, n_kept
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..metrics.recovery import energy_share
 from ..options import Options
 from ..pipeline import build_graphs, sample_axes
 from ..records import Run
-from ..sampling import SampledNodes, isometry, joint_isometry, required_samples
+from ..sampling import isometry, joint_isometry, required_samples
 from ..sampling.isometry import Isometry
-from ..sampling.nodes import UNIFORM_SHARE
-from .advice import ASKED_FOR, advise
+from ..sampling.nodes import UNIFORM_SHARE, SampledNodes
+from .advice import TARGET_DELTA, advise
 from .bounds import Bound, amplification, subspace_bound, subspace_matrix_bound
 
-FAILING = 0.1  # chance that a draw of the required size is worse than asked for
+FAILURE_PROBABILITY = 0.1  # that a draw of the required size has a larger distortion
 
 
 @dataclass(frozen=True, eq=False)
 class SideDiagnosis:
-    """What the theory says of the samples, or of the features.
+    """Assumptions of the theory, measured on the samples or on the features.
 
     Attributes
     ----------
-    name
-        "samples" or "features".
-    n_nodes, n_pieces
+    name : {"samples", "features"}
+        Side.
+    n_nodes, n_pieces : int
         Nodes and connected components of the graph.
-    k
-        Smooth signals looked at.
-    eigenvalue, next_eigenvalue
-        lambda_k and lambda_k+1 of the combinatorial Laplacian over its mean diagonal.
-    coherence
-        (n_nodes,) local coherence: the largest share of its energy that a k-smooth signal can have on a node.
-    n_drawn, optimal
-        Nodes drawn, and whether by the optimal distribution.
-    n_required
-        Draws that guarantee decoding of one-sided signals and labels at distortion 1/2 (one-graph bound).
-    n_required_joint
+    k : int
+        Number of smooth signals.
+    eigenvalue, next_eigenvalue : float
+        lambda_k and lambda_k+1 of the combinatorial Laplacian, divided by its mean diagonal.
+    coherence : ndarray of shape (n_nodes,)
+        Local coherence: the largest share of its energy that a k-smooth signal can have on a node.
+    n_drawn : int
+        Number of nodes drawn.
+    optimal : bool
+        Whether they were drawn by the optimal distribution.
+    n_required : int
+        Sample size that guarantees decoding of labels and signals at distortion 1/2 (one-graph bound).
+    n_required_joint : int
         The same for matrices sampled on both sides (Theorem 1).
-    isometry
-        Range of distortion of this very draw, over all k-smooth signals.
-    energy
-        Share of the data's energy, around the mean sample, in the first k eigenvectors; None without data.
+    isometry : Isometry
+        Range of norm ratios of this draw, over all k-smooth signals.
+    energy : float or None
+        Share of the energy of the centered data in the first k eigenvectors; None without data.
     """
 
     name: str
@@ -73,7 +75,7 @@ class SideDiagnosis:
 
     @property
     def gap(self) -> float:
-        """``lambda_k / lambda_k+1``: 0 is a clear gap, 1 none."""
+        """Spectral gap ``lambda_k / lambda_k+1``: 0 is a clear gap, 1 is none."""
         return self.eigenvalue / self.next_eigenvalue if self.next_eigenvalue > 0 else 1.0
 
     @property
@@ -89,20 +91,20 @@ class SideDiagnosis:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis:
-    """Answer of :func:`diagnose`; print it.
+    """Result of :func:`diagnose`; print it.
 
     Attributes
     ----------
-    samples, features
+    samples, features : SideDiagnosis or None
         The two sides; None for a side without a graph.
-    isometry
-        Range of distortion of this draw over all matrices that are low-rank on the two graphs.
-    amplification
-        How many times the error of the compressed matrix may weigh in the full one by the ideal decoder (Theorem 2,
-        without its factor 2, which is not needed). Other decoders smooth errors, or amplify them more.
-    bound
-        Relative error that subspace upsampling may add by itself to a matrix that is exactly low-rank on the graphs.
-    advice
+    isometry : Isometry
+        Range of norm ratios of this draw over all matrices that are low-rank on the two graphs.
+    amplification : float
+        Factor by which the ideal decoder may amplify the error of the compressed matrix (Theorem 2 without its factor
+        2, which is not needed). Other decoders smooth errors, or amplify them more.
+    bound : float
+        Bound on the relative error that subspace upsampling adds to a matrix that is exactly low-rank on the graphs.
+    advice : list of str
         Sentences.
     """
 
@@ -120,10 +122,10 @@ class Diagnosis:
         sides = [side for side in (self.samples, self.features) if side is not None]
         rows = [
             ("", *(side.name for side in sides)),
-            ("nodes (connected pieces)", *(f"{side.n_nodes} ({side.n_pieces})" for side in sides)),
+            ("nodes (connected components)", *(f"{side.n_nodes} ({side.n_pieces})" for side in sides)),
             ("smooth signals k", *(str(side.k) for side in sides)),
             ("spectral gap lambda_k / lambda_k+1", *(f"{side.gap:.3f}" for side in sides)),
-            ("data energy in the first k", *(_share(side.energy) for side in sides)),
+            ("energy of the data in the first k", *(_share(side.energy) for side in sides)),
             ("coherence nu_k (best, worst)", *(_coherence(side) for side in sides)),
             ("nodes drawn", *(str(side.n_drawn) for side in sides)),
             ("required for labels, for matrices", *(_required(side) for side in sides)),
@@ -133,7 +135,7 @@ class Diagnosis:
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         lines += [
             "",
-            f"The ideal decoder lets errors of the compressed matrix grow at most {self.amplification:.1f} times. "
+            f"The ideal decoder amplifies errors of the compressed matrix by at most {self.amplification:.1f}. "
             f"{_bound(self.bound)}",
             *(f"- {sentence}" for sentence in self.advice),
         ]
@@ -143,22 +145,27 @@ class Diagnosis:
 def diagnose(
     model_or_data: Any, data: Any = None, *, k: int | None = None, random_state: Any = None, **options: Any
 ) -> Diagnosis:
-    """Measure what the theory asks for: gaps, coherence, draws, energy on the graphs; bound the error; advise.
+    """Check the assumptions of the theory (gaps, coherence, sample sizes, energy), bound the error, and give advice.
 
     Parameters
     ----------
-    model_or_data
-        A fitted estimator of this package, whose graphs and draw are looked at, or data (n_samples, n_features), for
-        which graphs are built and a draw is made as :class:`graphlowrank.CompressivePCA` would.
-    data
-        The data that the model was fitted on, to learn how much of their energy is on the graphs.
-    k
-        Smooth signals on each side; None takes the model's rank or clusters, or 10. At least one is taken for each
-        connected component.
-    random_state
-        Seed of the draw where data are given.
+    model_or_data : estimator or array-like of shape (n_samples, n_features)
+        A fitted estimator of this package, whose graphs and draw are diagnosed; or data, for which graphs and draw are
+        made as :class:`graphlowrank.CompressivePCA` would.
+    data : array-like of shape (n_samples, n_features), default=None
+        Data that the model was fitted on, to measure their energy on the graphs.
+    k : int or None, default=None
+        Number of smooth signals on each side; None for the rank or number of clusters of the model, else 10. At least
+        one per connected component is used.
+    random_state : int, RandomState or None, default=None
+        Random seed of the draw, where data are given.
     **options
         Options of :class:`graphlowrank.CompressivePCA` where data are given, such as ``downsampling=(10, 2)``.
+
+    Returns
+    -------
+    Diagnosis
+        Measurements, bound and advice; ``print`` shows them as a table.
 
     Examples
     --------
@@ -174,10 +181,10 @@ def diagnose(
     samples, features, data = _sides(model_or_data, data, k, random_state, options)
     if samples.graph is None and features.graph is None:
         raise ValueError("neither side has a graph: there is nothing to diagnose.")
-    around_mean = None if data is None else data - data.mean(axis=0)
+    centered = None if data is None else data - data.mean(axis=0)
     found = (
-        _diagnose_side("samples", samples, k, around_mean),
-        _diagnose_side("features", features, k, None if around_mean is None else around_mean.T),
+        _diagnose_side("samples", samples, k, centered),
+        _diagnose_side("features", features, k, None if centered is None else centered.T),
     )
     joint = joint_isometry(*(Isometry(1.0, 1.0) if side is None else side.isometry for side in found))
     present = [side for side in found if side is not None]
@@ -196,7 +203,7 @@ def diagnose(
 def _sides(
     model_or_data: Any, data: Any, k: int, random_state: Any, options: dict[str, Any]
 ) -> tuple[SampledNodes, SampledNodes, Array | None]:
-    """Graphs and draws of both sides, and the data where they are known."""
+    """Graphs and draws of both sides, and the data if known."""
     if hasattr(model_or_data, "sample_indices_"):
         if options:
             raise ValueError(f"a fitted model has its own options; got {', '.join(options)}.")
@@ -208,12 +215,12 @@ def _sides(
     check_sizes(settings, X.shape, clustering=False)
     run = Run(settings, check_random_state(random_state), Progress())
     with limit_threads(settings.n_jobs):
-        samples, features = sample_axes(build_graphs(X, run), X.shape, k, run)
+        samples, features = sample_axes(build_graphs(X, run), X.shape, n_kept(settings, X.shape), k, run)
     return samples, features, X
 
 
 def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, Array | None]:
-    """Graphs and draws that a fitted model used, and the data, checked against it."""
+    """Graphs and draws of a fitted model, and the data, validated against it."""
     samples = SampledNodes(model.sample_graph_, model.sample_indices_, model.sample_weights_)
     features = SampledNodes(model.feature_graph_, model.feature_indices_, model.feature_weights_)
     if data is None:
@@ -227,12 +234,12 @@ def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, 
 
 
 def _rank(model: Any) -> int:
-    """Smooth signals that a fitted model stands for."""
+    """Rank or number of clusters of a fitted model."""
     return int(getattr(model, "n_components_", None) or getattr(model, "n_clusters", None) or DEFAULT_RANK)
 
 
 def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) -> SideDiagnosis | None:
-    """Look at one side; ``points`` (n_nodes, anything) are the data along it."""
+    """Diagnose one side; ``points`` (n_nodes, n_columns) are the centered data with the nodes as rows."""
     graph = side.graph
     if graph is None:
         return None
@@ -241,9 +248,11 @@ def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) 
     values, basis = lowest_eigenpairs(graph, k + 1)
     values, basis = values / (float(graph.degrees.mean(dtype=np.float64)) or 1.0), basis[:, :k]
     coherence = np.einsum("ij,ij->i", basis, basis)
-    # By the optimal distribution every node is as good as any other, but for the uniform share mixed in.
-    hardness = k / (1 - UNIFORM_SHARE) if optimal else graph.n_nodes * coherence.max()
-    required = [required_samples(hardness**0.5, k, ASKED_FOR, FAILING, joint=joint) for joint in (False, True)]
+    # The optimal distribution replaces nu^2 by k, up to the uniform share mixed in.
+    nu_squared = k / (1 - UNIFORM_SHARE) if optimal else graph.n_nodes * coherence.max()
+    required = [
+        required_samples(nu_squared**0.5, k, TARGET_DELTA, FAILURE_PROBABILITY, joint=joint) for joint in (False, True)
+    ]
     return SideDiagnosis(
         name=name,
         n_nodes=graph.n_nodes,
@@ -266,7 +275,7 @@ def _max_weight(side: SampledNodes) -> float:
 
 
 def _side_bound(found: SideDiagnosis | None, side: SampledNodes) -> Bound:
-    """Bound of Theorem 5 for a signal of unit norm; zero where nothing is decoded."""
+    """Bound of Theorem 5 for a unit signal; zero where nothing is decoded."""
     if found is None or found.complete:
         return subspace_bound(0.0, 1.0, gap=0.0)
     amplify = amplification(found.n_nodes, found.n_drawn, found.isometry.delta_below)
@@ -274,7 +283,7 @@ def _side_bound(found: SideDiagnosis | None, side: SampledNodes) -> Bound:
 
 
 def _share(value: float | None) -> str:
-    return "not known" if value is None else f"{value:.1%}"
+    return "unknown" if value is None else f"{value:.1%}"
 
 
 def _coherence(side: SideDiagnosis) -> str:
@@ -289,5 +298,5 @@ def _required(side: SideDiagnosis) -> str:
 
 def _bound(value: float) -> str:
     if value < 1:
-        return f"Decoding adds at most {value:.1%} of the matrix's norm."
-    return "The bound on what decoding adds is larger than the matrix itself: the theory promises nothing here."
+        return f"Decoding adds an error of at most {value:.1%} of the norm of the matrix."
+    return "The bound on the decoding error exceeds the norm of the matrix: the theory guarantees nothing here."

@@ -1,17 +1,17 @@
-"""Scores of clusters, matrices, images and masks against the truth.
+"""Metrics of clusters, matrices, images and masks.
 
 .. autosummary::
-    clustering_error                share of samples in the wrong cluster, under the best matching
-    normalized_mutual_information   information that clusters and classes share, 0 to 1
-    adjusted_rand_index             pairs of samples kept together or apart alike, 0 for chance
-    modularity                      agreement of clusters with a graph; needs no truth
-    conductance                     share of a graph's weight that leads out of clusters; needs no truth
+    clustering_error                share of misclassified samples under the best matching
+    normalized_mutual_information   mutual information of clusters and classes, 0 to 1
+    adjusted_rand_index             agreement on pairs of samples, adjusted for chance
+    modularity                      agreement of clusters with a graph; needs no labels
+    conductance                     share of the edge weights that leave their cluster; needs no labels
     recovery_error                  relative error of a matrix
-    approximate_rank                singular values of at least a tenth of the first
-    graph_alignment                 share of a matrix's energy in the smoothest signals of a graph
-    psnr, ssim                      likeness of two images
+    approximate_rank                number of singular values of at least a tenth of the first
+    graph_alignment                 share of the energy of a matrix in the smoothest signals of a graph
+    psnr, ssim                      similarity of two images
     mask_scores                     precision, recall and F1 of a mask
-    best_f1                         highest F1 that a threshold on a residual can have
+    best_f1                         highest F1 over all thresholds of a residual
 """
 
 from .clustering import (

@@ -1,19 +1,18 @@
-"""The check that every comparison of two arrays starts with."""
+"""Validation of pairs of arrays."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._backend import Array
 
 
-def same_shape(truth: Any, other: Any) -> tuple[Array, Array]:
-    """Return both as arrays of one shape that hold something, or say that they are not."""
-    truth, other = np.asarray(truth), np.asarray(other)
-    if truth.shape != other.shape:
-        raise ValueError(f"shapes differ: {truth.shape} and {other.shape}.")
-    if truth.size == 0:
-        raise ValueError(f"nothing to compare: both have shape {truth.shape}.")
-    return truth, other
+def same_shape(truth: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:
+    """Return both as arrays; ValueError unless they have the same, non-empty shape."""
+    a, b = np.asarray(truth), np.asarray(other)
+    if a.shape != b.shape:
+        raise ValueError(f"shapes differ: {a.shape} and {b.shape}.")
+    if a.size == 0:
+        raise ValueError(f"nothing to compare: both have shape {a.shape}.")
+    return a, b

@@ -1,40 +1,49 @@
-"""Scores of clusters: against classes, or against a graph."""
+"""Metrics of clusters: against classes, or against a graph."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import column_or_1d
 
 from .._backend import Array
+from ..graphs import GraphLike
 from ._shapes import same_shape
 
 
-def clustering_error(y_true: Any, y_pred: Any) -> float:
-    """Share of samples in the wrong cluster under the best matching of clusters to classes.
+def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of misclassified samples under the best one-to-one matching of clusters to classes.
 
-    Each cluster is matched to one class at most; the samples of clusters left over are wrong.
+    Samples of clusters without a class are misclassified.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
 
     Examples
     --------
     >>> clustering_error([0, 0, 1, 1], [1, 1, 0, 1])
     0.25
     """
-    y_true, y_pred = _labels(y_true, y_pred)
-    counts = contingency_matrix(y_true, y_pred)
+    counts = contingency_matrix(*_labels(y_true, y_pred))
     matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
-    return float(1 - matched / len(y_true))
+    return float(1 - matched / counts.sum())
 
 
-def normalized_mutual_information(y_true: Any, y_pred: Any) -> float:
-    """Information that clusters and classes share, over the mean of theirs: 1 if they are the same, 0 if independent.
+def normalized_mutual_information(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Mutual information of clusters and classes, normalized by the arithmetic mean of their entropies.
 
-    scikit-learn's, with the arithmetic mean.
+    Same as :func:`sklearn.metrics.normalized_mutual_info_score`: 1 if they are identical, 0 if independent.
 
     Examples
     --------
@@ -44,10 +53,10 @@ def normalized_mutual_information(y_true: Any, y_pred: Any) -> float:
     return float(normalized_mutual_info_score(*_labels(y_true, y_pred)))
 
 
-def adjusted_rand_index(y_true: Any, y_pred: Any) -> float:
-    """Pairs of samples kept together or apart alike, less those of chance: 1 if all are, about 0 for random clusters.
+def adjusted_rand_index(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Rand index adjusted for chance: agreement of clusters and classes on pairs of samples.
 
-    scikit-learn's; negative where clusters are worse than chance.
+    Same as :func:`sklearn.metrics.adjusted_rand_score`: 1 for identical, about 0 for random clusters.
 
     Examples
     --------
@@ -57,10 +66,22 @@ def adjusted_rand_index(y_true: Any, y_pred: Any) -> float:
     return float(adjusted_rand_score(*_labels(y_true, y_pred)))
 
 
-def modularity(weights: Any, labels: Any) -> float:
-    """Share of a graph's weight that lies within clusters, less what random edges of the same degrees would put there.
+def modularity(weights: GraphLike, labels: ArrayLike) -> float:
+    """Modularity: share of the edge weights within clusters, minus its expectation for random edges of equal degrees.
 
-    It needs no truth: it says how well clusters and graph agree, from about 0 (no better than chance) to 1.
+    It needs no true labels. About 0 is no better than chance; the maximum is 1.
+
+    Parameters
+    ----------
+    weights : Graph or matrix of edge weights
+        Graph with n_nodes nodes.
+    labels : array-like of shape (n_nodes,)
+        Clusters.
+
+    Returns
+    -------
+    float
+        Modularity.
 
     Examples
     --------
@@ -79,20 +100,25 @@ def modularity(weights: Any, labels: Any) -> float:
     return float(within - np.sum(shares**2))
 
 
-def conductance(weights: Any, labels: Any, n_clusters: int | None = None) -> float:
-    """Mean over clusters of the share of their edges' weight that leads out of them: the normalised cut, over K.
+def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = None) -> float:
+    """Mean conductance of the clusters: the share of their edge weights that leaves them (normalized cut / K).
 
-    It needs no truth: 0 if no edge joins two clusters, 1 if none lies within one. Unlike the modularity it gives small
-    clusters the same say as large ones.
+    It needs no true labels. 0 if no edge connects two clusters, 1 if no edge lies within one. Unlike in modularity,
+    small clusters count as much as large ones.
 
     Parameters
     ----------
-    weights
-        Graph or symmetric matrix of weights.
-    labels
-        (n_nodes,) clusters.
-    n_clusters
-        Clusters that there should be; each that is missing, or has no edge, counts as 1. None for those that there are.
+    weights : Graph or matrix of edge weights
+        Graph with n_nodes nodes.
+    labels : array-like of shape (n_nodes,)
+        Clusters.
+    n_clusters : int or None, default=None
+        Expected number of clusters; each that is missing, or has no edge, counts as 1. None for those in ``labels``.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
 
     Examples
     --------
@@ -103,12 +129,12 @@ def conductance(weights: Any, labels: Any, n_clusters: int | None = None) -> flo
     names, membership = np.unique(column_or_1d(labels), return_inverse=True)
     membership = membership.astype(np.int32)
     rows = np.repeat(membership, np.diff(W.indptr))
-    # Without any edge bincount forgets that weights are no whole numbers.
+    # Without any edge bincount returns integers.
     volume = np.bincount(rows, weights=W.data, minlength=len(names)).astype(np.float64)
     inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=len(names))
-    held = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
-    return float(1 - held.sum() / (n_clusters or len(names)))
+    share = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
+    return float(1 - share.sum() / (n_clusters or len(names)))
 
 
-def _labels(y_true: Any, y_pred: Any) -> tuple[Array, Array]:
+def _labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:
     return same_shape(column_or_1d(y_true), column_or_1d(y_pred))

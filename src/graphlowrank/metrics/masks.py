@@ -1,26 +1,26 @@
-"""Scores of masks: which pixels were found of those to be found."""
+"""Metrics of binary masks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._shapes import same_shape
 
 
 @dataclass(frozen=True)
 class MaskScores:
-    """Answer of :func:`mask_scores`.
+    """Result of :func:`mask_scores`.
 
     Attributes
     ----------
-    precision
-        Share of the pixels found that are right.
-    recall
-        Share of the pixels to be found that were.
-    f1
+    precision : float
+        Share of the marked pixels that are correct.
+    recall : float
+        Share of the true pixels that are marked.
+    f1 : float
         Harmonic mean of the two.
     """
 
@@ -31,71 +31,79 @@ class MaskScores:
 
 @dataclass(frozen=True)
 class BestF1:
-    """Answer of :func:`best_f1`.
+    """Result of :func:`best_f1`.
 
     Attributes
     ----------
-    f1
-        The highest.
-    threshold
-        The highest threshold that has it: the mask is ``abs(values) >= threshold``. Infinite if there is nothing to
-        be found.
+    f1 : float
+        Highest F1.
+    threshold : float
+        Highest threshold that attains it: the mask is ``abs(values) >= threshold``. Infinite if the true mask is empty.
     """
 
     f1: float
     threshold: float
 
 
-def mask_scores(truth: Any, mask: Any) -> MaskScores:
-    """Precision, recall and F1 of ``mask`` against ``truth``; anything but 0 and False counts as marked.
-
-    Two empty masks agree: all scores are 1. If only one is empty, nothing was found: all are 0.
+def mask_scores(truth: ArrayLike, mask: ArrayLike) -> MaskScores:
+    """Precision, recall and F1 of a mask.
 
     Parameters
     ----------
-    truth, mask
-        Arrays of one shape, such as one frame or all frames of a video.
+    truth, mask : array-like
+        Arrays of one shape, such as one frame or all frames of a video; nonzero entries are marked.
+
+    Returns
+    -------
+    MaskScores
+        All 1 if both masks are empty, all 0 if one is.
 
     Examples
     --------
     >>> mask_scores([0, 1, 1, 1], [1, 1, 1, 0])
     MaskScores(precision=0.6666666666666666, recall=0.6666666666666666, f1=0.6666666666666666)
     """
-    truth, mask = (array.astype(bool) for array in same_shape(truth, mask))
-    hits, found, wanted = (int(np.count_nonzero(part)) for part in (truth & mask, mask, truth))
-    if found == wanted == 0:
+    expected, marked = (array.astype(bool) for array in same_shape(truth, mask))
+    n_hits, n_marked, n_expected = (int(np.count_nonzero(part)) for part in (expected & marked, marked, expected))
+    if n_marked == n_expected == 0:
         return MaskScores(1.0, 1.0, 1.0)
-    return MaskScores(hits / max(found, 1), hits / max(wanted, 1), 2 * hits / (found + wanted))
+    return MaskScores(n_hits / max(n_marked, 1), n_hits / max(n_expected, 1), 2 * n_hits / (n_marked + n_expected))
 
 
-def best_f1(truth: Any, values: Any) -> BestF1:
-    """Highest F1 that one threshold on ``abs(values)`` can have against ``truth``. Exact: every threshold is tried.
+def best_f1(truth: ArrayLike, values: ArrayLike) -> BestF1:
+    """Highest F1 of a mask ``abs(values) >= threshold``, over all thresholds.
 
     Parameters
     ----------
-    truth
-        Mask; anything but 0 and False is to be found.
-    values
-        Of the same shape, such as frames less their background. The sign is ignored.
+    truth : array-like
+        True mask; nonzero entries are marked.
+    values : array-like
+        Residual of the same shape, such as frames minus their background.
+
+    Returns
+    -------
+    BestF1
+        F1 and threshold.
 
     Examples
     --------
     >>> best_f1([False, True, True, False], [0.1, -0.9, 0.8, 0.2])
     BestF1(f1=1.0, threshold=0.8)
     """
-    truth, values = same_shape(truth, values)
-    exact = values if np.issubdtype(values.dtype, np.floating) else values.astype(np.float64)  # -128 has no byte abs
-    sizes = np.abs(exact).ravel()
+    mask, residual = same_shape(truth, values)
+    if not np.issubdtype(residual.dtype, np.floating):
+        residual = residual.astype(np.float64)  # abs(-128) overflows in int8
+    sizes = np.abs(residual).ravel()
     if not np.all(np.isfinite(sizes)):
         raise ValueError("values has NaN or infinite entries.")
-    wanted = truth.astype(bool).ravel()
-    n_wanted = np.count_nonzero(wanted)
-    if n_wanted == 0:
+    expected = mask.astype(bool).ravel()
+    n_expected = np.count_nonzero(expected)
+    if n_expected == 0:
         return BestF1(1.0, float("inf"))
     order = np.argsort(sizes)[::-1]
     sizes = sizes[order]
-    # A threshold takes all entries of one size or none, so only the last of each size is an end.
+    # Entries of equal size are marked together, so only the last of each size is the end of a mask.
     ends = np.append(np.flatnonzero(sizes[1:] < sizes[:-1]), len(sizes) - 1)
-    scores = 2 * np.cumsum(wanted[order])[ends] / (ends + 1 + n_wanted)
+    scores = 2 * np.cumsum(expected[order])[ends] / (ends + 1 + n_expected)
     best = int(np.argmax(scores))
     return BestF1(float(scores[best]), float(sizes[ends[best]]))

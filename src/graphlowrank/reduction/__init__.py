@@ -1,8 +1,8 @@
-"""Small graphs on the kept nodes.
+"""Reduced graphs on the kept nodes.
 
 .. autosummary::
     kron_reduce    Schur complement of the Laplacian: exact (dense), or sparse by random walks
-    reduce_graph   the same by name, or a neighbour graph of the sample
+    reduce_graph   reduction by name: Kron reduction, or the k-nearest-neighbor graph of the kept points
     sparsify       fewer edges, the same Laplacian in expectation
 """
 

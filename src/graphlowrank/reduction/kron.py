@@ -1,61 +1,68 @@
-"""Kron reduction: the graph that the kept nodes see when the others are eliminated."""
+"""Kron reduction: the graph on the kept nodes whose Laplacian is the Schur complement."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 from sklearn.utils import check_random_state
 
 from .._backend import Array
 from .._threads import limit_threads
-from ..graphs import Graph, as_graph
+from .._typing import RandomState
+from ..graphs import Graph, GraphLike, as_graph
 from ..graphs.locality import inverse_order, renumber
 from ..sampling import check_indices
 
 Method = Literal["auto", "exact", "random_walk"]
 
-EXACT_UP_TO = 500  # nodes: above, a dense answer makes every later product slow, and walks stay sparse
-DENSE_LIMIT = 20_000  # kept nodes: the exact answer would take over 3 GB
-NEGLIGIBLE = 1e-14  # relative to the degrees at both ends: rounding, not structure
+EXACT_UP_TO = 500  # nodes: above, the dense result slows down every later product
+DENSE_LIMIT = 20_000  # kept nodes: the exact result would take over 3 GB
+ROUNDING_RTOL = 1e-14  # relative to the degrees at both ends; smaller weights are rounding errors
 
 
 def kron_reduce(
-    graph: Graph | Any,
-    keep: Array,
+    graph: GraphLike,
+    keep: ArrayLike,
     method: Method = "auto",
     *,
     n_repeats: int = 2,
     max_steps: int = 100_000,
-    random_state: Any = None,
+    random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Graph:
-    """Graph on the ``keep`` nodes whose Laplacian is the Schur complement ``L_kk - L_kd L_dd^-1 L_dk``.
+    """Kron reduction: graph on the kept nodes with the Laplacian ``L_kk - L_kd L_dd^-1 L_dk``, a Schur complement.
 
-    Effective resistances between kept nodes, and the value of smooth signals, are those of the full graph.
+    It preserves effective resistances between kept nodes, and the energy of harmonic extensions.
 
     Parameters
     ----------
-    graph
-        A ``Graph`` or symmetric weight matrix.
-    keep
-        Indices of the nodes to keep; each connected component needs one.
-    method
-        "exact" eliminates the others by sparse factorisation; the answer is close to dense. "random_walk" estimates
-        it without bias: sparse, with memory in proportion to the edges and time to the edges times the length of a
+    graph : Graph or matrix of edge weights
+        Graph with n_nodes nodes.
+    keep : array-like of shape (n_kept,) or bool mask of shape (n_nodes,)
+        Nodes to keep; each connected component needs one.
+    method : {"auto", "exact", "random_walk"}, default="auto"
+        "exact" eliminates the other nodes by sparse factorization; the result is nearly dense. "random_walk" is an
+        unbiased sparse estimate, with memory proportional to the edges and time to the edges times the length of a
         walk. "auto" is exact up to 500 nodes.
-    n_repeats
-        Walks from each edge; the error falls like 1 / sqrt(n_repeats) and the edges of the answer grow with it.
-    max_steps
-        A walk this long is given up, and its conductance lost: it is caught in a group tied to kept nodes by vanishing
-        weights, or kept nodes are very far apart (long chains; use "exact" there). A warning is issued if more than
-        1 % of the walks are.
-    random_state
-        Seed of the walks. The answer does not depend on the number of threads.
-    n_jobs
-        Threads; None for every core.
+    n_repeats : int, default=2
+        Walks per edge; the error falls like 1 / sqrt(n_repeats) and the number of edges of the result grows with it.
+    max_steps : int, default=100000
+        Steps after which a walk is truncated, and its conductance lost. That happens in groups of nodes connected to
+        kept ones by vanishing weights, or where kept nodes are far apart (long paths; use "exact" there). A
+        RuntimeWarning is issued if more than 1 % of the walks are truncated.
+    random_state : int, RandomState or None, default=None
+        Random seed of the walks. The result does not depend on the number of threads.
+    n_jobs : int or None, default=None
+        Number of threads; None for all cores.
+
+    Returns
+    -------
+    Graph
+        Graph with n_kept nodes; ``graph`` itself if all nodes are kept.
 
     Examples
     --------
@@ -65,12 +72,12 @@ def kron_reduce(
            [0.5, 0. ]])
     """
     graph = as_graph(graph)
-    keep = check_indices(keep, graph.n_nodes, name="keep", graph=graph)
-    if len(keep) == graph.n_nodes:
+    kept = check_indices(keep, graph.n_nodes, name="keep", graph=graph)
+    if len(kept) == graph.n_nodes:
         return graph
     method = chosen_method(method, graph)
     if method == "exact":
-        return Graph(_schur_weights(graph.weights, keep))
+        return Graph(_schur_weights(graph.weights, kept))
     if method != "random_walk":
         raise ValueError(f"method must be 'auto', 'exact' or 'random_walk', got {method!r}.")
     if n_repeats < 1 or max_steps < 1:
@@ -80,8 +87,10 @@ def kron_reduce(
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     with limit_threads(n_jobs):
         near = graph.renumbered
-        nodes = near.nodes(keep)
-        order = np.argsort(nodes, kind="stable").astype(np.int32)  # walks end near where they begin: so in memory
+        nodes = near.nodes(kept)
+        order = np.argsort(nodes, kind="stable").astype(
+            np.int32
+        )  # walks end near their start, so sorted nodes are cache-friendly
         weights = random_walk_weights(
             near.weights, nodes[order], n_repeats=n_repeats, max_steps=max_steps, seed=seed
         )  # fmt: skip
@@ -91,14 +100,14 @@ def kron_reduce(
 
 
 def chosen_method(method: Method, graph: Graph) -> Method:
-    """Return the method, with what stands for "auto" on this graph."""
+    """Return the method, with "auto" resolved for this graph."""
     if method != "auto":
         return method
     return "exact" if graph.n_nodes <= EXACT_UP_TO else "random_walk"
 
 
 def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:
-    """Weights of the exact Kron reduction, ``-offdiag(L_kk - L_kd L_dd^-1 L_dk)``."""
+    """Edge weights of the exact Kron reduction, ``-offdiag(L_kk - L_kd L_dd^-1 L_dk)``."""
     if len(keep) > DENSE_LIMIT:
         raise ValueError(
             f"exact Kron reduction to {len(keep)} nodes needs a dense matrix of {len(keep) ** 2 * 8 / 1e9:.0f} GB; "
@@ -118,5 +127,5 @@ def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:
     np.fill_diagonal(reduced, 0)
     reduced = (reduced + reduced.T) / 2
     size = np.sqrt(degrees[keep])
-    reduced[reduced < NEGLIGIBLE * size[:, None] * size] = 0
+    reduced[reduced < ROUNDING_RTOL * size[:, None] * size] = 0
     return sp.csr_array(reduced.astype(weights.dtype))

@@ -1,8 +1,8 @@
 """Kron reduction by random walks (Durfee, Kyng, Peebles, Rao, Sachdeva, STOC 2017).
 
-From both ends of an edge, walk (steps in proportion to weights) until a kept node is hit. Joining the two hits with
-conductance 1 / (sum of resistances along walk + edge + walk), summed over all edges, has the Schur complement of the
-Laplacian as its expectation.
+From both ends of an edge, a random walk (transition probabilities proportional to the edge weights) runs until it hits
+a kept node. The two hit nodes are connected with weight 1 / (sum of the resistances along walk, edge and walk). The sum
+over all edges has the Schur complement of the Laplacian as its expectation.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..kernels.walks import STEP, alias_tables, copy_upper, count_upper, walk_to
 
 logger = logging.getLogger("graphlowrank")
 
-TRUNCATED_SHARE = 0.01
-ENTRY_BYTES = 12  # of a column number and a conductance
+TRUNCATED_SHARE = 0.01  # of the walks; more are reported by a warning
+ENTRY_BYTES = 12  # int32 column and float64 weight
 
 
 def random_walk_weights(
     weights: sp.csr_array, keep: Array, *, n_repeats: int, max_steps: int, seed: int
 ) -> sp.csr_array:
-    """Sparse estimate (n_keep, n_keep) of the Kron-reduced weights, the mean of ``n_repeats`` rounds."""
+    """Sparse estimate (n_keep, n_keep) of the Kron-reduced edge weights, the mean of ``n_repeats`` rounds."""
     n_nodes, n_keep = weights.shape[0], len(keep)
     tables = np.column_stack([weights.indptr[:-1], np.diff(weights.indptr)])
     tables[keep, 1] = 0
@@ -41,22 +41,23 @@ def random_walk_weights(
     ends, paths = edges.ravel(), np.empty(edges.size, dtype=np.float32)
     total, n_truncated = None, 0
     for repeat in range(n_repeats):
-        # Fresh memory costs as much as the loops over it: in the last round walks end where they began, and what is
-        # behind the tables is free after it.
+        # Allocating memory costs as much as the loops over it, so the last round reuses the arrays of its input.
         last = repeat == n_repeats - 1
         hits = ends if last else np.empty_like(ends)
         map_ranges(walk_to_kept, ends.size, ends, tables, slots, max_steps, seed, repeat, hits, paths)
         spare = slots.view(np.uint8) if last else np.empty(ENTRY_BYTES * ends.size, dtype=np.uint8)
-        joined, lost = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats, spare)
-        total, n_truncated = joined if total is None else total + joined, n_truncated + lost
+        joined, truncated = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats, spare)
+        total, n_truncated = joined if total is None else total + joined, n_truncated + truncated
     if n_truncated:
-        walked = int((tables[_upper_edges(weights)[0], 1] > 0).any(axis=1).sum())  # none between kept nodes
+        walked = int(
+            (tables[_upper_edges(weights)[0], 1] > 0).any(axis=1).sum()
+        )  # edges between kept nodes need no walk
         report_truncated(n_truncated, n_repeats * walked, max_steps)
     return total
 
 
 def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
-    """Each edge once, as (n_edges, 2) node numbers, lower one first, and (n_edges,) weights."""
+    """Each edge once, as (n_edges, 2) nodes, lower one first, and (n_edges,) edge weights."""
     n_nodes = weights.shape[0]
     starts = np.zeros(n_nodes + 1, dtype=np.int64)
     map_ranges(count_upper, n_nodes, weights.indptr, weights.indices, starts)
@@ -67,14 +68,14 @@ def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
 
 
 def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
-    """Log a few walks cut short; warn where so many were that the reduced graph suffers."""
-    message = f"{n_truncated} of {n_walks} random walks were cut at {max_steps} steps"
+    """Log truncated walks; warn if there are so many that the reduced graph is biased."""
+    message = f"{n_truncated} of {n_walks} random walks were truncated at {max_steps} steps"
     if n_truncated <= TRUNCATED_SHARE * n_walks:
         logger.info(message)
         return
     warnings.warn(
-        f"{message}, so weights between kept nodes are too small. Kept nodes are far apart on this graph: keep more of "
-        "them, use reduction='exact', or raise max_steps.",
+        f"{message}, so edge weights between kept nodes are too small. Kept nodes are far apart on this graph: keep "
+        "more of them, use reduction='exact', or raise max_steps.",
         RuntimeWarning,
         stacklevel=4,
     )
@@ -83,16 +84,16 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
 def _join(
     hits: Array, paths: Array, edge_weights: Array, unit: float, position: Array, n: int, scale: float, spare: Array
 ) -> tuple[sp.csr_array, int]:
-    """Sum the conductances of the walks between each pair of the n kept nodes; also the number of walks lost.
+    """Sum the weights of the walks between each pair of the n kept nodes; also return the number of truncated walks.
 
-    ``spare`` are bytes to work in.
+    ``spare`` is a buffer of bytes to work in.
     """
     starts, lengths = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     entries = spare[: 8 * hits.size].view(np.float64)
     columns = spare[8 * hits.size : ENTRY_BYTES * hits.size].view(np.int32)
-    lost = scatter_walks(hits, paths, edge_weights, unit, position, starts, columns, entries)
+    truncated = scatter_walks(hits, paths, edge_weights, unit, position, starts, columns, entries)
     map_ranges(merge_rows, n, starts, columns, entries, lengths)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32 if hits.size < 2**31 else np.int64)
     indices, data = np.empty(indptr[-1], dtype=indptr.dtype), np.empty(indptr[-1], dtype=edge_weights.dtype)
     map_ranges(copy_rows, n, starts, columns, entries, scale, indptr, indices, data)
-    return sp.csr_array((data, indices, indptr), shape=(n, n)), lost
+    return sp.csr_array((data, indices, indptr), shape=(n, n)), truncated

@@ -1,32 +1,36 @@
-"""Fewer edges for a graph that a reduction has made dense."""
+"""Spectral sparsification: fewer edges, the same Laplacian in expectation."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ..graphs import Graph, as_graph
+from .._typing import RandomState
+from ..graphs import Graph, GraphLike, as_graph
 
 
-def sparsify(graph: Graph | Any, edges_per_node: float = 20.0, *, random_state: Any = None) -> Graph:
-    """Graph with at most ``edges_per_node`` edges per node on average, and the same Laplacian in expectation.
+def sparsify(graph: GraphLike, edges_per_node: float = 20.0, *, random_state: RandomState = None) -> Graph:
+    """Sparsify a graph at random, to at most ``edges_per_node`` edges per node on average.
 
-    An edge of weight w between nodes of degree d_i and d_j stays with probability
-    ``min(1, edges_per_node w (1 / d_i + 1 / d_j))`` and is made heavier by its inverse. The bracket stands for the
-    effective resistance of the edge (Spielman and Srivastava, 2011), which it is close to where a graph has no
-    bottleneck. Where it has one, a draw may cut the only edges across; then the graph is returned as it was.
+    An edge of weight w between nodes of degree d_i and d_j is kept with probability
+    ``min(1, edges_per_node w (1 / d_i + 1 / d_j))`` and its weight is divided by that. The bracket approximates the
+    effective resistance of the edge (Spielman and Srivastava, 2011) where the graph has no bottleneck. If the draw
+    disconnects a component, the graph is returned unchanged.
 
     Parameters
     ----------
-    graph
-        A ``Graph`` or symmetric weight matrix.
-    edges_per_node
-        The shares ``w (1 / d_i + 1 / d_j)`` add up to the number of nodes, so this bounds the expected number kept.
-    random_state
-        Seed of the draw.
+    graph : Graph or matrix of edge weights
+        Graph to sparsify.
+    edges_per_node : float, default=20.0
+        The terms ``w (1 / d_i + 1 / d_j)`` sum to the number of nodes, so this bounds the expected number of edges.
+    random_state : int, RandomState or None, default=None
+        Random seed.
+
+    Returns
+    -------
+    Graph
+        Graph on the same nodes; its Laplacian has the given one as expectation.
 
     Examples
     --------
@@ -41,9 +45,9 @@ def sparsify(graph: Graph | Any, edges_per_node: float = 20.0, *, random_state: 
         return graph
     edges = sp.triu(graph.weights, 1).tocoo()
     degrees = graph.degrees
-    stays = edges_per_node * edges.data * (1 / degrees[edges.row] + 1 / degrees[edges.col])
-    drawn = check_random_state(random_state).random_sample(len(stays)) < stays
-    weights = (edges.data[drawn] / np.minimum(stays[drawn], 1)).astype(edges.data.dtype)
+    probability = edges_per_node * edges.data * (1 / degrees[edges.row] + 1 / degrees[edges.col])
+    drawn = check_random_state(random_state).random_sample(len(probability)) < probability
+    weights = (edges.data[drawn] / np.minimum(probability[drawn], 1)).astype(edges.data.dtype)
     half = sp.coo_array((weights, (edges.row[drawn], edges.col[drawn])), shape=graph.weights.shape)
     sparse = Graph(sp.csr_array(half + half.T))
     return sparse if sparse.n_components == graph.n_components else graph

@@ -1,14 +1,14 @@
-"""Which nodes to keep, how many, and what that promises.
+"""Sampling of nodes, sample sizes, and the restricted isometry of a draw.
 
 .. autosummary::
-    draw                   nodes, uniformly or by a distribution
-    local_coherence        share of smooth energy that one node can hold
+    draw                   draw nodes, uniformly or by a distribution
+    local_coherence        largest share of its energy that a smooth signal can have on each node
     cumulative_coherence   its maximum, nu_k: how hard a graph is to sample
-    optimal_distribution   probabilities in proportion to the local coherence
-    required_samples       draws that Theorem 1 asks for
-    promised_delta         distortion that a number of draws promises
-    empirical_rip          distortion measured on random low-rank matrices
-    isometry               distortion of one draw, exactly
+    optimal_distribution   probabilities proportional to the local coherence
+    required_samples       sample size of Theorem 1
+    promised_delta         distortion guaranteed for a sample size
+    isometry               exact distortion of one draw
+    empirical_rip          distortion of one draw, measured on random low-rank matrices
 """
 
 from .coherence import cumulative_coherence, local_coherence, optimal_distribution

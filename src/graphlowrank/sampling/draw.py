@@ -1,40 +1,41 @@
-"""Which samples and features are kept.
+"""Random draws of nodes.
 
-The nodes are drawn without replacement, uniformly (the paper's eq. for M_c and M_r) or by a distribution. A connected
-component without a kept node could not be decoded, so each one is guaranteed a node.
+Nodes are drawn without replacement, uniformly (M_c and M_r of the paper) or by a distribution. A connected component
+without a kept node could not be decoded, so each component is guaranteed one.
 """
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._backend import Array
-from ..graphs import Graph, as_graph
+from .._typing import RandomState
+from ..graphs import Graph, GraphLike, as_graph
 
 
-def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, random_state: Any = None) -> Array:
-    """Draw ``size`` nodes without replacement, then one more from each component left out.
+def draw(
+    graph: GraphLike | int, size: int, *, distribution: Array | None = None, random_state: RandomState = None
+) -> Array:
+    """Draw ``size`` nodes without replacement, then one more from each component that the draw missed.
 
     Parameters
     ----------
-    graph
-        A ``Graph`` or weight matrix; an int stands for that many nodes without a graph.
-    size
-        Nodes to draw, between 1 and all of them.
-    distribution
-        (n_nodes,) probabilities that sum to 1, see :func:`optimal_distribution`; None is uniform. A node is kept with
-        the chance given by :func:`inclusion_probabilities`.
-    random_state
-        Seed.
+    graph : Graph, matrix of edge weights, or int
+        Graph; an int stands for that many nodes without a graph.
+    size : int
+        Number of nodes to draw, between 1 and n_nodes.
+    distribution : ndarray of shape (n_nodes,) or None, default=None
+        Probabilities with sum 1, see :func:`optimal_distribution`; None for uniform. Each node is kept with its
+        probability of :func:`inclusion_probabilities`.
+    random_state : int, RandomState or None, default=None
+        Random seed.
 
     Returns
     -------
-    indices
-        Sorted node numbers: ``size`` of them plus one per component the draw had missed.
+    ndarray of shape (n_kept,)
+        Sorted indices: ``size`` of them plus one per component that the draw had missed.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, ra
     array([2, 4, 8])
     """
     rng = check_random_state(random_state)
-    components = np.zeros(graph, dtype=int) if isinstance(graph, Integral) else as_graph(graph).components
+    components = np.zeros(graph, dtype=int) if isinstance(graph, int | np.integer) else as_graph(graph).components
     n_nodes = len(components)
     if not 1 <= size <= n_nodes:
         raise ValueError(f"size must be between 1 and {n_nodes} (the number of nodes), got {size}.")
@@ -53,7 +54,7 @@ def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, ra
         drawn = _systematic(inclusion_probabilities(distribution, size, n_nodes), size, rng)
     missed = np.setdiff1d(components, components[drawn])
     if missed.size:
-        # A random order makes the first node of each component a uniform draw from it.
+        # The first node of a component in a random order is a uniform draw from it.
         order = rng.permutation(n_nodes)
         found, first = np.unique(components[order], return_index=True)
         drawn = np.concatenate([drawn, order[first[np.isin(found, missed)]]])
@@ -61,9 +62,23 @@ def draw(graph: Graph | Any, size: int, *, distribution: Array | None = None, ra
 
 
 def inclusion_probabilities(distribution: Array, size: int, n_nodes: int | None = None) -> Array:
-    """Chance (n_nodes,) of each node to be among ``size`` distinct ones: ``min(1, c distribution)``, summing to size.
+    """Probability of each node to be among ``size`` distinct ones: ``min(1, c distribution)`` with sum ``size``.
 
-    Nodes so likely that they would be drawn more than once are kept for certain.
+    Nodes that would be drawn more than once are kept with certainty.
+
+    Parameters
+    ----------
+    distribution : ndarray of shape (n_nodes,)
+        Probabilities of a single draw.
+    size : int
+        Number of nodes to draw.
+    n_nodes : int or None, default=None
+        Expected length of ``distribution``.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+        Inclusion probabilities.
 
     Examples
     --------
@@ -77,43 +92,63 @@ def inclusion_probabilities(distribution: Array, size: int, n_nodes: int | None 
     possible = int(np.count_nonzero(distribution))
     if possible < size:
         raise ValueError(f"distribution lets only {possible} nodes be drawn, fewer than size={size}.")
-    falling = np.sort(distribution)[::-1]
-    tails = np.cumsum(falling[::-1])[::-1]  # sum from each rank on
+    descending = np.sort(distribution)[::-1]
+    tails = np.cumsum(descending[::-1])[::-1]  # sum from each rank to the end
     certain = np.arange(size)
-    # The first rank that is not certain any more once those above it are.
-    n_certain = int(np.argmax(falling[:size] * (size - certain) <= tails[:size] * (1 + 1e-12)))
+    # First rank that is not certain, given that all ranks before it are.
+    n_certain = int(np.argmax(descending[:size] * (size - certain) <= tails[:size] * (1 + 1e-12)))
     scale = (size - n_certain) / tails[n_certain]
-    return np.minimum(distribution * scale, 1.0)
+    probabilities: Array = np.minimum(distribution * scale, 1.0)
+    return probabilities
 
 
-def _systematic(chances: Array, size: int, rng: np.random.RandomState) -> Array:
-    """Nodes drawn with exactly these ``chances``: equally spaced points on their running sum, in a random order."""
-    certain = np.flatnonzero(chances >= 1)
-    order = rng.permutation(np.flatnonzero((chances > 0) & (chances < 1)))
+def _systematic(probabilities: Array, size: int, rng: np.random.RandomState) -> Array:
+    """Systematic sampling: nodes drawn with exactly these inclusion probabilities, in a random order."""
+    certain = np.flatnonzero(probabilities >= 1)
+    order = rng.permutation(np.flatnonzero((probabilities > 0) & (probabilities < 1)))
     n_left = size - len(certain)
     if n_left == 0:
         return certain
-    running = np.cumsum(chances[order])
+    running = np.cumsum(probabilities[order])
     points = (rng.random_sample() + np.arange(n_left)) * (running[-1] / n_left)
     return np.concatenate([certain, order[np.searchsorted(running, points, side="right")]])
 
 
 def importance_weights(indices: Array, distribution: Array, size: int) -> Array:
-    """Weight ``(m / n) / chance of being kept`` of each of the m nodes of a draw: makes its sums fair to all nodes.
+    """Return the importance weights ``(m / n) / inclusion probability`` of the m nodes of a draw.
 
-    ``(n / m) sum_i w_i x_i^2`` over the kept nodes has ``||x||^2`` as its expectation, but for what nodes that were
-    added for their component's sake bring on top. A uniform draw of ``size`` nodes has weights 1.
+    ``(n / m) sum_i w_i x_i^2`` over the kept nodes has expectation ``||x||^2``, up to the nodes that were added for
+    their component. A uniform draw has weights 1.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (m,)
+        Kept nodes.
+    distribution : ndarray of shape (n,)
+        Probabilities that they were drawn with.
+    size : int
+        Number of nodes drawn.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Importance weights.
+
+    Examples
+    --------
+    >>> importance_weights(np.array([0, 2]), np.array([0.7, 0.1, 0.1, 0.1]), 2)
+    array([0.5, 1.5])
     """
-    chances = inclusion_probabilities(distribution, size)
-    # A node with chance 0 can only have been added for its component's sake.
-    fair = np.divide(size / len(chances), chances, out=np.ones_like(chances), where=chances > 0)
-    return fair[indices] * (len(indices) / size)
+    included = inclusion_probabilities(distribution, size)
+    # A node with probability 0 can only have been added for its component.
+    weights = np.divide(size / len(included), included, out=np.ones_like(included), where=included > 0)
+    return weights[indices] * (len(indices) / size)
 
 
-def check_indices(indices: Any, n_nodes: int, *, name: str, graph: Graph | None = None) -> Array:
-    """Return the user's ``indices`` sorted, or say what is wrong with them.
+def check_indices(indices: ArrayLike, n_nodes: int, *, name: str, graph: Graph | None = None) -> Array:
+    """Return the ``indices`` of a user (or a boolean mask) sorted; ValueError unless they are distinct and in range.
 
-    They must be distinct whole numbers in range, and reach every component of ``graph``.
+    They must also include a node of every component of ``graph``.
     """
     kept = np.asarray(indices)
     if kept.dtype == bool:
@@ -133,7 +168,7 @@ def check_indices(indices: Any, n_nodes: int, *, name: str, graph: Graph | None 
 
 
 def check_reach(graph: Graph, keep: Array, *, name: str = "keep") -> None:
-    """Raise if a component of ``graph`` has no node in ``keep``."""
+    """Raise ValueError if a component of ``graph`` has no node in ``keep``."""
     missed = np.setdiff1d(graph.components, graph.components[keep])
     if missed.size:
         example = int(np.flatnonzero(graph.components == missed[0])[0])

@@ -1,14 +1,14 @@
-"""How well a particular draw keeps norms: the restricted isometry of Theorem 1, measured."""
+"""Restricted isometry (Theorem 1) of a given draw: how well it preserves norms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._backend import Array
+from .._typing import RandomState
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Isometry:
 
     Attributes
     ----------
-    lower, upper
+    lower, upper : float
         Smallest and largest ratio.
     """
 
@@ -31,23 +31,33 @@ class Isometry:
 
     @property
     def delta_below(self) -> float:
-        """Loss of norm alone, which is all that the bounds of decoders need: the ratios are at least 1 - delta."""
+        """Lower half of the distortion, all that bounds of decoders need: ratios are at least 1 - delta."""
         return max(1 - self.lower, 0.0)
 
 
 def isometry(basis: Array, indices: Array, weights: Array | None = None) -> Isometry:
-    """Exact range for one graph: over all signals in the span of the orthonormal ``basis`` (n, k).
+    """Exact range of norm ratios over all signals in the span of an orthonormal basis, on one graph.
 
-    Extreme eigenvalues of ``(n / rho) Q_k^T M^T diag(weights) M Q_k``.
+    These are the extreme eigenvalues of ``(n / m) Q_k^T M^T diag(weights) M Q_k``.
 
     Parameters
     ----------
-    basis
-        (n, k) first eigenvectors of the Laplacian.
-    indices
-        (rho,) nodes drawn.
-    weights
-        (rho,) importance weights of a draw that is not uniform, see :func:`importance_weights`.
+    basis : ndarray of shape (n, k)
+        First k eigenvectors of the Laplacian.
+    indices : ndarray of shape (m,)
+        Nodes drawn.
+    weights : ndarray of shape (m,) or None, default=None
+        Importance weights of a draw that is not uniform, see :func:`importance_weights`.
+
+    Returns
+    -------
+    Isometry
+        Smallest and largest ratio.
+
+    Examples
+    --------
+    >>> isometry(np.full((4, 1), 0.5), np.array([0, 3])).delta
+    0.0
     """
     part = basis[indices] if weights is None else basis[indices] * np.sqrt(weights)[:, None]
     values = np.linalg.eigvalsh(part.T @ part) * (len(basis) / len(indices))
@@ -55,7 +65,7 @@ def isometry(basis: Array, indices: Array, weights: Array | None = None) -> Isom
 
 
 def joint_isometry(samples: Isometry, features: Isometry) -> Isometry:
-    """Exact range over LR(P_k, Q_k), all matrices low-rank on two graphs: the ratios of the sides multiply."""
+    """Exact range over LR(P_k, Q_k), the matrices that are low-rank on two graphs: the ratios of the sides multiply."""
     return Isometry(samples.lower * features.lower, samples.upper * features.upper)
 
 
@@ -67,22 +77,29 @@ def empirical_rip(
     *,
     weights: tuple[Array | None, Array | None] = (None, None),
     n_members: int = 100,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Isometry:
-    """Range over ``n_members`` random members ``Q C P^T`` (C normal) of LR(P_k, Q_k): what a typical matrix meets.
+    """Range of norm ratios over random members ``Q C P^T`` (C normal) of LR(P_k, Q_k): the typical distortion.
 
-    The worst case over all members is :func:`joint_isometry`; it contains this range.
+    The worst case over all members is :func:`joint_isometry`, which contains this range.
 
     Parameters
     ----------
-    sample_basis, feature_basis
-        (n, k_c) and (p, k_r) first eigenvectors of the two Laplacians.
-    sample_indices, feature_indices
+    sample_basis, feature_basis : ndarrays of shape (n, k_samples) and (p, k_features)
+        First eigenvectors of the two Laplacians.
+    sample_indices, feature_indices : ndarrays of int
         Nodes drawn on each side.
-    weights
-        Importance weights of each side, None for uniform draws.
-    n_members, random_state
-        How many matrices, and their seed.
+    weights : pair of ndarray or None, default=(None, None)
+        Importance weights of each side; None for uniform draws.
+    n_members : int, default=100
+        Number of random matrices.
+    random_state : int, RandomState or None, default=None
+        Random seed.
+
+    Returns
+    -------
+    Isometry
+        Smallest and largest ratio.
 
     Examples
     --------

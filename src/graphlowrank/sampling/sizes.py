@@ -1,4 +1,4 @@
-"""How many samples the restricted isometry asks for, and what a number of samples promises."""
+"""Sample sizes that guarantee the restricted isometry, and the distortion that a sample size guarantees."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import numpy as np
 
 
 def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: bool = True) -> int:
-    """Draws after which sampling keeps the norm of every k-smooth signal within ``delta``, with chance 1 - ``epsilon``.
+    """Sample size for which sampling keeps the norm of every k-smooth signal within ``delta``, with high probability.
 
     ``27 / delta^2 nu^2 log(4 k / epsilon)`` on each of two graphs for matrices (Theorem 1), or
     ``3 / delta^2 nu^2 log(2 k / epsilon)`` on one graph for signals and cluster labels.
 
     Parameters
     ----------
-    nu
+    nu : float
         Cumulative coherence of the graph, see :func:`cumulative_coherence`; sqrt(k) for the optimal distribution.
-    k
+    k : int
         Number of smooth signals.
-    delta, epsilon
-        Distortion and chance of failure, between 0 and 1.
-    joint
-        Both sides of a matrix are sampled (True), or one (False).
+    delta : float
+        Distortion, between 0 and 1.
+    epsilon : float
+        Probability of failure, between 0 and 1.
+    joint : bool, default=True
+        Whether both sides of a matrix are sampled, or one.
+
+    Returns
+    -------
+    int
+        Number of nodes to draw; it may exceed the number of nodes.
 
     Examples
     --------
@@ -35,9 +42,24 @@ def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: 
 
 
 def promised_delta(nu: float, k: int, n_drawn: int, epsilon: float, *, joint: bool = True) -> float:
-    """Distortion that ``n_drawn`` draws promise: the inverse of :func:`required_samples`.
+    """Distortion guaranteed for ``n_drawn`` draws, the inverse of :func:`required_samples`.
 
-    1 or more is no promise.
+    Parameters
+    ----------
+    nu, k, epsilon, joint
+        As in :func:`required_samples`.
+    n_drawn : int
+        Number of nodes drawn.
+
+    Returns
+    -------
+    float
+        Distortion delta; 1 or more guarantees nothing.
+
+    Examples
+    --------
+    >>> round(promised_delta(nu=10**0.5, k=10, n_drawn=6471, epsilon=0.1), 3)
+    0.5
     """
     if n_drawn < 1:
         raise ValueError(f"n_drawn must be positive, got {n_drawn}.")

@@ -1,10 +1,10 @@
-"""Single cells: how often each gene was read in each cell; labels count from 0."""
+"""Loaders of single-cell gene expression: one cell per row, labels from 0."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,33 +14,36 @@ from .._file_errors import reading
 from .files import Folder, find_file
 from .formats import expect, read_npz
 
+if TYPE_CHECKING:
+    import h5py
+
 BLOCK_ROWS = 128
 MAX_ENTRIES = 2**31
-PBMC_FILE = "scrna/pbmc68k_reduced.npz"
+WORM_FILE, PBMC_FILE = "scrna/worm_neuron_cell.h5", "scrna/pbmc68k_reduced.npz"
 
 
 def load_worm_neurons(*, folder: Folder = None) -> tuple[sp.csr_array, Array]:
-    """Neurons of the worm C. elegans: raw counts of 13488 genes in 4186 cells (Cao et al. 2017).
+    """Neurons of the worm C. elegans: raw gene counts (Cao et al. 2017).
 
     Needs h5py (``pip install graphlowrank[data]``). The matrix is never dense in memory.
 
     Parameters
     ----------
-    folder
-        Folder with ``scrna/worm_neuron_cell.h5``; see :func:`~graphlowrank.datasets.files.search_folders`.
+    folder : path or None, default=None
+        Folder with ``scrna/worm_neuron_cell.h5``; None searches ``$GRAPHLOWRANK_DATA`` and the user's cache.
 
     Returns
     -------
-    X
-        (4186, 13488) sparse float32, 1.4 % of it not zero.
-    y
-        (4186,) clusters 0..9 of the original study, which have no names.
+    X : float32 csr_array of shape (4186, 13488)
+        Counts of genes in cells, 1.4 % of them nonzero.
+    y : ndarray of shape (4186,)
+        Clusters 0 to 9 of the original study, which have no names.
     """
-    path = find_file("scrna/worm_neuron_cell.h5", folder)
+    path = find_file(WORM_FILE, folder)
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("Reading the worm's neurons needs h5py: pip install graphlowrank[data]") from error
+        raise ImportError("Reading the worm neurons needs h5py: pip install graphlowrank[data]") from error
 
     with reading(path), h5py.File(path, "r") as file:
         counts, labels = _dataset(file, "X", 2), _dataset(file, "Y", 1)
@@ -51,7 +54,7 @@ def load_worm_neurons(*, folder: Folder = None) -> tuple[sp.csr_array, Array]:
     return X, y.astype(int) - 1
 
 
-def _dataset(file: Any, name: str, ndim: int) -> Any:
+def _dataset(file: h5py.File, name: str, ndim: int) -> h5py.Dataset:
     if name not in file:
         raise ValueError(f"it holds no {name}")
     dataset = file[name]
@@ -63,50 +66,50 @@ def _dataset(file: Any, name: str, ndim: int) -> Any:
     return dataset
 
 
-def _blocks(dataset: Any) -> Iterator[Array]:
-    """Rows of a table of an HDF5 file, a few at a time."""
+def _blocks(dataset: h5py.Dataset) -> Iterator[Array]:
+    """Blocks of rows of an HDF5 table."""
     one_filter = dataset.id.get_create_plist().get_nfilters() == 1
     if one_filter and dataset.chunks == dataset.shape and dataset.compression == "gzip":
-        yield from _unpacked_blocks(dataset)
+        yield from _inflated_blocks(dataset)
         return
     step = max(BLOCK_ROWS, dataset.chunks[0] if dataset.chunks else 0)
     for start in range(0, len(dataset), step):
         yield dataset[start : start + step]
 
 
-def _unpacked_blocks(dataset: Any) -> Iterator[Array]:
-    """Rows of a table that is packed as one piece, which HDF5 itself would unpack whole for any of its rows."""
+def _inflated_blocks(dataset: h5py.Dataset) -> Iterator[Array]:
+    """Blocks of rows of a table that is one compressed chunk, which HDF5 would inflate whole for any of its rows."""
     unfiltered, packed = dataset.id.read_direct_chunk((0, 0))
     if unfiltered:
-        raise ValueError("X is not packed as it says")
-    unpack = zlib.decompressobj()
+        raise ValueError("X is not compressed as its header says")
+    inflate = zlib.decompressobj()
     n_rows, n_columns = dataset.shape
     for start in range(0, n_rows, BLOCK_ROWS):
         rows = min(BLOCK_ROWS, n_rows - start)
         size = rows * n_columns * dataset.dtype.itemsize
-        raw = unpack.decompress(packed, size)
-        packed = unpack.unconsumed_tail
+        raw = inflate.decompress(packed, size)
+        packed = inflate.unconsumed_tail
         if len(raw) < size:
             raise ValueError("X is truncated")
         yield np.frombuffer(raw, dataset.dtype).reshape(rows, n_columns)
-    if unpack.decompress(packed, 1) or not unpack.eof:  # the end of the stream has its checksum
-        raise ValueError("X has more than its shape says")
+    if inflate.decompress(packed, 1) or not inflate.eof:  # the end of the stream has its checksum
+        raise ValueError("X has more entries than its shape")
 
 
 def load_pbmc(*, folder: Folder = None) -> tuple[Array, Array]:
-    """White blood cells, 700 of the 68000 of Zheng et al. 2017: log-normalised counts of 765 genes.
+    """White blood cells, 700 of the 68000 of Zheng et al. 2017: log-normalized gene counts.
 
     Parameters
     ----------
-    folder
-        Folder with ``scrna/pbmc68k_reduced.npz``; see :func:`~graphlowrank.datasets.files.search_folders`.
+    folder : path or None, default=None
+        Folder with ``scrna/pbmc68k_reduced.npz``; None searches ``$GRAPHLOWRANK_DATA`` and the user's cache.
 
     Returns
     -------
-    X
-        (700, 765) float32, logarithm of one plus the normalised count.
-    y
-        (700,) cell types 0..9, from 8 to 240 cells each; :func:`pbmc_names` has their names.
+    X : float32 ndarray of shape (700, 765)
+        Logarithm of one plus the normalized counts of genes.
+    y : ndarray of shape (700,)
+        Cell types 0 to 9, of 8 to 240 cells each; :func:`pbmc_names` has their names.
     """
     path = find_file(PBMC_FILE, folder)
     X, y = read_npz(path, "lognorm", "labels")
