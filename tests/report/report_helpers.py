@@ -1,0 +1,86 @@
+"""A parser of pages and a browser to open them in."""
+
+import json
+import re
+import shutil
+import subprocess
+from functools import cached_property
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from graphlowrank.video import Gallery, VideoReport
+
+EVIL = "</script></title><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\"'{{ 7 * 7 }}.mp4"
+NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chrome", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium, chrome or google-chrome on the path")
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self.scripts, self.styles, self.inside = [], [], [], [], ""
+        self.feed(text)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag in ("script", "style"):
+            self.inside = tag
+
+    def handle_endtag(self, tag):
+        self.inside = ""
+
+    def handle_data(self, data):
+        {"script": self.scripts, "style": self.styles}.get(self.inside, self.words).append(data)
+
+    @cached_property
+    def frames(self):
+        """What the script of a video page shows."""
+        return json.loads(self.scripts[0], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+    def all(self, tag, kind=None):
+        return [given for name, given in self.tags if name == tag and kind in (None, given.get("class"))]
+
+
+def opened(path, hash_="", *options):
+    """What the page at a path has left in ``document.body.dataset.seen``."""
+    command = [
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent / 'profile'}",
+        "--no-first-run", *options, "--dump-dom", path.as_uri() + hash_,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
+    (body,) = Page(done.stdout).all("body")
+    return json.loads(body["data-seen"])
+
+
+def make_gallery(n=5, height=24, width=32, colour=False, numbers=None, seconds=True):
+    """Smooth pictures that differ from frame to frame and view to view, and rough masks."""
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[:height, :width] / max(height, width)
+    views = []
+    for view in range(3):
+        slopes = rng.uniform(0.2, 1, (n, 2, 3 if colour else 1))
+        pixels = 60 * view + 90 * (slopes[:, 0, None, None] * y[..., None] + slopes[:, 1, None, None] * x[..., None])
+        views.append((pixels if colour else pixels[..., 0]).astype(np.uint8))
+    numbers = list(range(0, 10 * n, 10)) if numbers is None else numbers
+    times = [number / 25 for number in numbers] if seconds else None
+    return Gallery(numbers, times, *views, rng.random((n, height, width)) < 0.3)
+
+
+def make_report(gallery=None, **changed):
+    gallery = gallery or make_gallery()
+    n_frames = changed.pop("n_frames", max(gallery.numbers) + 1)
+    shares = changed.pop("foreground_share", np.linspace(0, 0.17, n_frames))
+    given = {
+        "title": "hall.mp4", "summary": ("Separated.", "Quickly."), "warnings": (),
+        "singular_values": 0.5 ** np.arange(9.0), "rank": 2, "stages": {"read": 0.5, "solve": 2.0},
+        "frames_per_second": 40.0,
+        "choices": [("rank", "2", "the rest is small")], "command": "graphlowrank video hall.mp4",
+        "versions": {"numpy": "2.0"},
+    }  # fmt: skip
+    return VideoReport(gallery=gallery, n_frames=n_frames, foreground_share=shares, **{**given, **changed})
