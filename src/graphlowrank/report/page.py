@@ -14,7 +14,7 @@ from typing import Literal
 EXTRAS = ("matplotlib", "jinja2")
 LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
 TEMPLATES = Path(__file__).with_name("templates")
-DEFAULTS = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
+DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
 
 
 def missing_extras() -> list[str]:

@@ -140,7 +140,8 @@ def collect(run: Run) -> Separation:
         _copy(pieces, whole, run.n_frames - len(pieces.mask))
     report = run.report()
     assert whole is not None  # a run without frames has raised an error
-    return Separation(*(array[: run.n_frames] for array in whole.arrays), report)
+    background, foreground, mask = (array[: run.n_frames] for array in whole.arrays)
+    return Separation(background, foreground, mask, report)
 
 
 def _allocated(like: Pieces, n_frames: int) -> Pieces:
