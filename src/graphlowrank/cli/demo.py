@@ -161,7 +161,14 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
         summary=f"{n_samples} images of handwritten digits (8 × 8 pixels, scikit-learn's digits) had "
         f"{replaced} of their {n_pixels} pixels, drawn anew for each image, replaced by black or white. Each "
         "system was given the corrupted images only and asked for the clean images and for ten clusters.",
-        scores=[_score(name, outcome, digits) for name, outcome in outcomes.items()],
+        scores=[
+            Score(
+                "k-means" if name == "corrupted" else name,
+                recovery_error(digits.clean, outcome.recovered), outcome.recovery_seconds,
+                clustering_error(digits.classes, outcome.clusters), outcome.clustering_seconds,
+            )
+            for name, outcome in outcomes.items()
+        ],
         notes=_notes({name: rank_of(spectra[name]) for name in ("clean", "corrupted")}),
         images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
         spectra=spectra,
@@ -175,17 +182,7 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
         parameters=_parameters(models, noise=noise, seed=seed),
         versions=versions(),
         command=f"graphlowrank demo --seed {seed} --noise {noise:g}",
-    )
-
-
-def _score(name: str, outcome: Outcome, digits: Digits) -> Score:
-    return Score(
-        "k-means" if name == "corrupted" else name,
-        recovery_error(digits.clean, outcome.recovered),
-        outcome.recovery_seconds,
-        clustering_error(digits.classes, outcome.clusters),
-        outcome.clustering_seconds,
-    )
+    )  # fmt: skip
 
 
 def _notes(ranks: dict[str, int]) -> list[str]:

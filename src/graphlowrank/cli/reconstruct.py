@@ -142,7 +142,8 @@ def _evenly_spaced(given: str) -> Array:
 
 
 def _read_lines(path: Path) -> Array:
-    _check_exists(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -159,7 +160,8 @@ def _read_lines(path: Path) -> Array:
 
 def _load(path: Path) -> Array:
     """Memory-mapped array of real numbers."""
-    _check_exists(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
     try:
         with path.open("rb") as file:
             if file.read(6) != b"\x93NUMPY":
@@ -170,11 +172,6 @@ def _load(path: Path) -> Array:
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{path} must hold real numbers, got dtype {array.dtype}.")
     return np.asarray(array)
-
-
-def _check_exists(path: Path) -> None:
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}.")
 
 
 def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:

@@ -33,45 +33,19 @@ class GraphSize:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Everything the page shows.
+    """Everything the page shows."""
 
-    Attributes
-    ----------
-    summary : str
-        What was done.
-    scores : sequence of Score
-        Rows of the table.
-    notes : sequence of str
-        How to read the table.
-    images : mapping of str to array (n_images, height, width)
-        Rows of images.
-    spectra : mapping of str to array
-        Decreasing singular values.
-    rank_threshold : float
-        Threshold of the rank rule, relative to the first singular value.
-    graphs : sequence of GraphSize
-        Sizes of the graphs.
-    stages : mapping of str to mapping of str to float
-        Seconds of each stage of each model.
-    parameters : mapping of str to object
-        Parameters of the run, with the values chosen for "auto".
-    versions : mapping of str to str
-        Versions of libraries.
-    command : str
-        Command line that repeats the run.
-    """
-
-    summary: str
+    summary: str  # what was done
     scores: Sequence[Score]
-    notes: Sequence[str]
-    images: Mapping[str, Array]
-    spectra: Mapping[str, Array]
-    rank_threshold: float
+    notes: Sequence[str]  # how to read the scores
+    images: Mapping[str, Array]  # (n_images, height, width) of each row of images
+    spectra: Mapping[str, Array]  # decreasing singular values
+    rank_threshold: float  # of the rank rule, relative to the first singular value
     graphs: Sequence[GraphSize]
-    stages: Mapping[str, Mapping[str, float]]
-    parameters: Mapping[str, object]
-    versions: Mapping[str, str]
-    command: str
+    stages: Mapping[str, Mapping[str, float]]  # seconds of each stage of each model
+    parameters: Mapping[str, object]  # with the values chosen for "auto"
+    versions: Mapping[str, str]  # of libraries
+    command: str  # repeats the run
 
 
 def render_page(report: Report) -> str:

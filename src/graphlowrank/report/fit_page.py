@@ -19,92 +19,42 @@ HUB_DEGREE = 10.0  # in median degrees; larger ones are reported as hubs
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Clusters.
+    """Clusters of the samples, and where to draw them."""
 
-    Attributes
-    ----------
-    labels, confidence : array (n_samples,)
-        Cluster of each sample, and its confidence.
-    layout : array (n_samples, 2)
-        Position of each sample in a plane.
-    plane : str
-        Caption: which plane it is.
-    """
-
-    labels: Array
-    confidence: Array
-    layout: Array
-    plane: str
+    labels: Array  # (n_samples,)
+    confidence: Array  # (n_samples,)
+    layout: Array  # (n_samples, 2), positions in a plane
+    plane: str  # caption: which plane it is
 
 
 @dataclass(frozen=True, eq=False)
 class Recovered:
-    """A few samples before and after recovery, and the residual of all entries.
+    """A few samples before and after recovery, and a histogram of the residual of all entries."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        Names of these samples.
-    given, recovered : array (n_shown, n_features)
-        Their values; standardized features, unless samples are images.
-    picture : (height, width) or None
-        Shape of a sample that is an image.
-    counts : array (n_bins,)
-        Histogram of the residual, in equal bins from ``low`` to ``high``.
-    low, high : float
-        Its range.
-    outside : int
-        Number of entries out of range.
-    """
-
-    names: Sequence[str]
-    given: Array
-    recovered: Array
-    picture: tuple[int, int] | None
-    counts: Array
+    names: Sequence[str]  # of these samples
+    given: Array  # (n_shown, n_features); standardized features, unless samples are images
+    recovered: Array  # like given
+    picture: tuple[int, int] | None  # height and width of samples that are images
+    counts: Array  # (n_bins,), in equal bins from low to high
     low: float
     high: float
-    outside: int
+    outside: int  # number of entries out of this range
 
 
 @dataclass(frozen=True, eq=False)
 class FitPage:
-    """Everything the page shows.
+    """Everything the page shows."""
 
-    Attributes
-    ----------
-    over, title : str
-        Kind of result, and name of the data.
-    summary, warnings : sequence of str
-        Sentences.
-    facts : sequence of (name, value)
-        Key numbers.
-    fit : FitReport
-        Report of the model.
-    spectra : mapping of str to array
-        Decreasing singular values.
-    rank : int or None
-        Number of singular values that were kept.
-    command : str
-        Command line that repeats the run.
-    versions : mapping of str to str
-        Versions of libraries.
-    clusters : Found or None
-        Clusters, of ``cluster``.
-    recovery : Recovered or None
-        Recovered samples, of ``recover``.
-    """
-
-    over: str
-    title: str
-    summary: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    warnings: Sequence[str]
+    over: str  # kind of result
+    title: str  # name of the data
+    summary: Sequence[str]  # sentences
+    facts: Sequence[tuple[str, str]]  # key numbers: name and value
+    warnings: Sequence[str]  # sentences
     fit: FitReport
-    spectra: Mapping[str, Array]
-    rank: int | None
-    command: str
-    versions: Mapping[str, str]
+    spectra: Mapping[str, Array]  # decreasing singular values
+    rank: int | None  # number of them that were kept
+    command: str  # repeats the run
+    versions: Mapping[str, str]  # of libraries
     clusters: Found | None = None
     recovery: Recovered | None = None
 

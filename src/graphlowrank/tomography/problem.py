@@ -23,27 +23,13 @@ MAD_TO_STD = 1.4826  # standard deviation / MAD for a normal distribution
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Linear measurements ``b = A vec(X) + noise``, without the missing ones.
+    """Linear measurements ``b = A vec(X) + noise``, without the missing ones."""
 
-    Attributes
-    ----------
-    A : LinearOperator (m, height * width)
-        Pixels are in row-major order.
-    b : array (m,)
-        Readings.
-    shape : (int, int)
-        Height and width of X.
-    unit : float
-        Mean squared norm of a column of A: the mean curvature of a pixel.
-    norm : float
-        Upper bound of the largest eigenvalue of A^T A.
-    """
-
-    A: Any
-    b: Array
-    shape: tuple[int, int]
-    unit: float
-    norm: float
+    A: Any  # LinearOperator (m, height * width), pixels in row-major order
+    b: Array  # (m,) readings
+    shape: tuple[int, int]  # height and width of X
+    unit: float  # mean squared norm of a column of A: the mean curvature of a pixel
+    norm: float  # upper bound of the largest eigenvalue of A^T A
 
     @classmethod
     def of(cls, A: Any, b: Array, shape: tuple[int, int]) -> Measurements:

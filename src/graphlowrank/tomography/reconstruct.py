@@ -93,6 +93,17 @@ class Options:
             raise ValueError(f"tol must be between 0 and 1; got {self.tol!r}.")
 
 
+@dataclass(frozen=True)
+class Search:
+    """Which gammas and values of chain to choose from, and how."""
+
+    path: list[Gammas]  # decreasing, to the last candidate
+    candidates: list[Gammas]
+    chains: tuple[float, ...]
+    noise: float | None
+    seed: int
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An image, the problem it was computed for, the objective for each pair of graphs, and iterations so far."""
@@ -192,12 +203,12 @@ def reconstruct(
     path = gamma_path(_number(gamma_features, "gamma_features"), _number(gamma_samples, "gamma_samples"))
     candidates = path if "auto" in (gamma_features, gamma_samples) else path[-1:]
     given_chain = _number(chain, "chain", most=1.0)
-    chains = CHAINS if given_chain is None else (given_chain,)
+    search = Search(path, candidates, CHAINS if given_chain is None else (given_chain,), noise, random_state)
     data = measurements(A, b, shape)
     progress = Progress(verbose)
     with limit_threads(n_jobs), single_threaded_libraries():  # rows and columns are few: threads only add overhead
         with progress.stage("choosing gamma"):
-            choice, tried = choose(data, path, candidates, chains, options, noise, random_state)
+            choice, tried = choose(data, search, options)
         with progress.stage("reconstruction"):
             return solve(data, path, choice, options, tried)
 
@@ -298,44 +309,31 @@ def minimize(data: Measurements, estimate: Estimate, options: Options, max_iter:
 # --- choice of gammas and chain ---
 
 
-def choose(
-    data: Measurements,
-    path: list[Gammas],
-    candidates: list[Gammas],
-    chains: tuple[float, ...],
-    options: Options,
-    noise: float | None,
-    seed: int,
-) -> tuple[Choice, dict[Choice, float]]:
+def choose(data: Measurements, search: Search, options: Options) -> tuple[Choice, dict[Choice, float]]:
     """Choose by the validation error; gammas by the discrepancy principle instead if the noise is known."""
-    choice, tried = (*candidates[-1], chains[0]), {}
-    several_chains, several_gammas = len(chains) > 1 and max(candidates[-1]) > 0, len(candidates) > 1
-    if several_chains or (several_gammas and noise is None):
-        tried = validate(data, path, candidates, chains, options, seed)
+    choice, tried = (*search.candidates[-1], search.chains[0]), {}
+    several_chains = len(search.chains) > 1 and max(search.candidates[-1]) > 0
+    several_gammas = len(search.candidates) > 1
+    if several_chains or (several_gammas and search.noise is None):
+        tried = validate(data, search, options)
         choice = min(tried, key=lambda one: tried[one])
-    if several_gammas and noise is not None:
-        tried = discrepancies(data, path, choice[2], options, noise)
+    if several_gammas and search.noise is not None:
+        tried = discrepancies(data, search.path, choice[2], options, search.noise)
         choice = list(tried)[-1]
     return choice, tried
 
 
-def validate(
-    data: Measurements,
-    path: list[Gammas],
-    candidates: list[Gammas],
-    chains: tuple[float, ...],
-    options: Options,
-    seed: int,
-) -> dict[Choice, float]:
+def validate(data: Measurements, search: Search, options: Options) -> dict[Choice, float]:
     """Compute the validation error of each choice.
 
     The path ends early once the error grows; other values of chain are tried for its best gammas and those before.
     """
-    splits = _splits(data, seed)
+    path, chains = search.path, search.chains
+    splits = _splits(data, search.seed)
     parts = [part for _, part in splits]
     visited, errors = [], []
     for gammas, *estimates in zip(path, *(follow(part, path, options) for part in parts), strict=True):
-        if gammas in candidates:
+        if gammas in search.candidates:
             visited.append((gammas, estimates))
             errors.append(_validation_error(data, splits, estimates, options))
             if int(np.argmin(errors)) < len(errors) - PATIENCE:

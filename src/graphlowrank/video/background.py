@@ -26,33 +26,15 @@ LUMINANCE = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # of red, green, 
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """Background model: ``coefficients @ factors`` for each frame.
+    """Background model: ``coefficients @ factors`` for each frame."""
 
-    Attributes
-    ----------
-    factors : float32 array (channels, k + 1, n_pixels)
-        The last is the scene in its usual light, the others are its changes.
-    pixels : int array (q,)
-        Lattice of pixels on which the coefficients of a frame are fitted.
-    luminance : array (k + 1, q)
-        Luminance of the factors there.
-    corner : float
-        Corner of the Huber loss of that fit.
-    ridge : array (k,)
-        Ridge penalty of each coefficient.
-    singular_values : array
-        Of the centered compressed matrix.
-    n_iter, converged : int, bool
-        Of the solver of the compressed matrix.
-    """
-
-    factors: Array
-    pixels: Array
-    luminance: Array
-    corner: float
-    ridge: Array
-    singular_values: Array
-    n_iter: int
+    factors: Array  # (channels, k + 1, n_pixels) float32: k changes of the light, then the scene in its usual light
+    pixels: Array  # (q,) lattice on which the coefficients of a frame are fitted
+    luminance: Array  # (k + 1, q) of the factors there
+    corner: float  # of the Huber loss of that fit
+    ridge: Array  # (k,) penalty of each coefficient
+    singular_values: Array  # of the centered compressed matrix
+    n_iter: int  # of the solver of the compressed matrix
     converged: bool
 
     @property

@@ -27,32 +27,16 @@ PROGRAM_BYTES = 350e6  # the interpreter, its libraries and compiled code
 
 @dataclass(eq=False)
 class Scene:
-    """State of a separation, updated by each chunk.
+    """State of a separation, updated by each chunk."""
 
-    Attributes
-    ----------
-    background, previous : Background or None
-        Models of this chunk and of the one before.
-    remembered : array or None
-        Frames of earlier chunks, fewer of older ones.
-    detectors : list of Detector
-        One for each chunk.
-    brightest, darkest : float
-        Range of the values.
-    n_sampled : int
-        Frames of a chunk that the background is learned from.
-    converged : bool
-        Whether every model converged.
-    """
-
-    background: Background | None = None
-    previous: Background | None = None
-    remembered: Array | None = None
-    detectors: list[Detector] = field(default_factory=list)
-    brightest: float = 0.0
+    background: Background | None = None  # model of this chunk
+    previous: Background | None = None  # model of the chunk before
+    remembered: Array | None = None  # frames of earlier chunks, fewer of older ones
+    detectors: list[Detector] = field(default_factory=list)  # one for each chunk
+    brightest: float = 0.0  # range of the values
     darkest: float = 0.0
-    n_sampled: int = 0
-    converged: bool = True
+    n_sampled: int = 0  # frames of a chunk that its background is learned from
+    converged: bool = True  # of every model
 
 
 def separate_stream(

@@ -10,12 +10,13 @@ import shutil
 import struct
 import tempfile
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -27,23 +28,21 @@ HEADER_BYTES = 256  # of an .npy file: a multiple of 64, as the format asks, wit
 MAX_GIF_FPS = 50  # browsers show faster gifs at ten frames per second
 
 
-class Writer(Protocol):
+class Writer(ABC):
     """A sequential writer of frames."""
 
+    @abstractmethod
     def write(self, frames: Array) -> None:
         """Append frames."""
-        ...
 
-    def finish(self) -> None:
+    def finish(self) -> None:  # noqa: B027
         """Complete the output and flush it to the disk."""
-        ...
 
-    def abandon(self) -> None:
+    def abandon(self) -> None:  # noqa: B027
         """Release the output, which the caller removes; raise nothing."""
-        ...
 
 
-class NpyWriter:
+class NpyWriter(Writer):
     """An .npy file; its header, which holds the number of frames, is written again at the end."""
 
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -105,7 +104,7 @@ def _sync(file: Any) -> None:
     os.fsync(file.fileno())
 
 
-class ImageWriter:
+class ImageWriter(Writer):
     """A folder of files frame_00000.png and so on."""
 
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -122,12 +121,6 @@ class ImageWriter:
             # Level 1 is several times as fast, for slightly larger files.
             image.save(self._folder / f"frame_{self._n_frames:05d}.png", compress_level=1)
             self._n_frames += 1
-
-    def finish(self) -> None:
-        """Do nothing: files are closed as they are written."""
-
-    def abandon(self) -> None:
-        """Do nothing: files are closed as they are written."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +168,7 @@ def check_encoder(extension: str) -> None:
         need("PIL.Image", "writing .gif files")
 
 
-class VideoWriter:
+class VideoWriter(Writer):
     """A video file, encoded by PyAV."""
 
     def __init__(self, path: Path, shape: tuple[int, ...], fps: float, encoding: Encoding) -> None:
