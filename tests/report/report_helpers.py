@@ -84,3 +84,35 @@ def make_report(gallery=None, **changed):
         "versions": {"numpy": "2.0"},
     }  # fmt: skip
     return VideoReport(gallery=gallery, n_frames=n_frames, foreground_share=shares, **{**given, **changed})
+
+
+WATCH = """<script>
+window.wrong = [];
+addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
+addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
+addEventListener("load", () => {
+  const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
+  const late = [...document.querySelectorAll("section *, header *")].filter(
+    part => !part.closest("pre, svg") && part.getBoundingClientRect().right > edge);
+  parent.postMessage(JSON.stringify({
+    wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,
+    wide: document.documentElement.scrollWidth, late: late.map(part => part.outerHTML.slice(0, 80)),
+    images: [...document.images].every(image => image.complete && image.naturalWidth > 0),
+    paths: [...document.querySelectorAll("svg path, circle")].filter(part => part.getBBox().width > 0).length,
+  }), "*");
+});
+</script>"""
+# A window of a browser has a least width, which is more than that of a phone; a frame has none.
+AROUND = """<!doctype html><body><script>
+addEventListener("message", event => { document.body.dataset.seen = event.data; });
+</script><iframe src="page.html" style="border: 0; width: WIDTHpx; height: 900px"></iframe></body>"""
+
+
+def seen_in_browser(text, folder, width, *, dark):
+    """What a browser of some width sees of a page: errors, widths, whether pictures and charts are there."""
+    text = text.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
+    (folder / "page.html").write_text(text.replace("<head>", "<head>" + WATCH, 1), encoding="utf-8")
+    path = folder / "around.html"
+    path.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
+    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+    return opened(path, "", "--hide-scrollbars", "--window-size=1700,900", "--virtual-time-budget=2000", scheme)

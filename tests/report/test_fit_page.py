@@ -10,7 +10,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from PIL import Image
-from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, opened
+from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, seen_in_browser
 
 from graphlowrank.auto.choice import Choice
 from graphlowrank.estimators.fit_report import FitReport, GraphHealth
@@ -207,43 +207,13 @@ def test_importing_loads_neither_jinja_nor_pillow():
 
 # --- in a browser ---
 
-LISTEN = """<script>
-window.wrong = [];
-addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
-addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
-addEventListener("load", () => {
-  const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
-  const late = [...document.querySelectorAll("section *, header *")].filter(
-    part => !part.closest("pre, svg") && part.getBoundingClientRect().right > edge);
-  parent.postMessage(JSON.stringify({
-    wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,
-    wide: document.documentElement.scrollWidth, late: late.map(part => part.outerHTML.slice(0, 80)),
-    images: [...document.images].every(image => image.complete && image.naturalWidth > 0),
-    paths: [...document.querySelectorAll("svg path, circle")].filter(part => part.getBBox().width > 0).length,
-  }), "*");
-});
-</script>"""
-# A window of a browser has a least width, which is more than that of a phone; a frame has none.
-AROUND = """<!doctype html><body><script>
-addEventListener("message", event => { document.body.dataset.seen = event.data; });
-</script><iframe src="page.html" style="border: 0; width: WIDTHpx; height: 900px"></iframe></body>"""
-
-
-def seen_in_browser(page, folder, width, *, dark):
-    text = page.to_html().replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
-    (folder / "page.html").write_text(text.replace("<head>", "<head>" + LISTEN, 1), encoding="utf-8")
-    path = folder / "around.html"
-    path.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
-    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    return opened(path, "", "--hide-scrollbars", "--window-size=1700,900", "--virtual-time-budget=2000", scheme)
-
 
 @needs_browser
 @pytest.mark.parametrize(
     ("changed", "width", "dark"), [({}, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
 )
 def test_the_page_stands_in_a_browser(tmp_path, changed, width, dark):
-    seen = seen_in_browser(make_page(title=EVIL, **changed), tmp_path, width, dark=dark)
+    seen = seen_in_browser(make_page(title=EVIL, **changed).to_html(), tmp_path, width, dark=dark)
     assert (seen["wrong"], seen["hacked"], seen["images"]) == ([], None, True)
     assert seen["wide"] <= seen["width"] == width  # nothing to scroll sideways
     assert seen["late"] == []
