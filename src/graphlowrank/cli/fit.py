@@ -114,7 +114,7 @@ def run_fit(
                     warnings=warnings,
                     fit=model.report_,
                     command=request.command,
-                    versions=_versions(),
+                    versions=versions(),
                     **outcome.page,
                 )
                 outputs["report"].write_text(page.to_html(), encoding="utf-8")
@@ -131,7 +131,7 @@ def run_fit(
     return record, "\n".join([*summary, "", *repr(model.report_).splitlines()[2:]])
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Return the versions of the libraries that results depend on, without importing them."""
     found = {"graphlowrank": __version__, "python": python_version()}
     for library in LIBRARIES:
