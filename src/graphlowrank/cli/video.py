@@ -27,7 +27,7 @@ from ..video.report import VideoReport
 from ..video.run import Run, as_bytes
 from ..video.sink import ARRAY_WRITERS, FOLDER, Sink, check_sink, open_sink
 from .console import interrupt_on_termination, print_warnings
-from .outputs import check_apart
+from .outputs import check_distinct
 
 LINE_EVERY = 5.0  # seconds between progress lines where there is no terminal
 DEFAULT_FPS = 25.0  # of inputs without a frame rate, such as images
@@ -53,7 +53,7 @@ class Request:
         object.__setattr__(self, "checked", check_options(**self.options))
         if not self.source.exists():  # before folders are created for the outputs
             raise FileNotFoundError(f"there is no file or folder {self.source}.")
-        check_apart(self.source, {name: Path(path) for name, path in self.written.items()})
+        check_distinct(self.source, {name: Path(path) for name, path in self.written.items()})
         for path in self.outputs.values():
             check_sink(path)
         if self.report is not None:
