@@ -169,7 +169,7 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return ``value`` for JSON; ``where`` is its name, in the file and in the TypeError if it cannot be stored."""
-        pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
+        pack: Pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TypeError(f"{where[:MAX_NAME]}... is nested more than {MAX_DEPTH} levels deep, or contains itself.")
@@ -264,7 +264,8 @@ def _pack_record(packer: Packer, value: Any, where: str) -> Any:
     return {name: packer.items({one.name: getattr(value, one.name) for one in fields(value)}, where)}
 
 
-_PACK: dict[type, Callable[[Packer, Any, str], Any]] = {
+Pack = Callable[[Packer, Any, str], Any]
+_PACK: dict[type, Pack] = {
     **dict.fromkeys((NoneType, bool, int, str), _pack_plain),
     **dict.fromkeys((list, tuple), _pack_list),
     **dict.fromkeys((np.ndarray, np.memmap), _pack_array),
