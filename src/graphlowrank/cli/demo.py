@@ -19,8 +19,7 @@ from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnG
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
-from ..report import GraphSize, Report, Score
-from .fit import versions
+from ..report import GraphSize, Report, Score, library_versions
 
 Result = TypeVar("Result")
 Say = Callable[[str], None]
@@ -180,7 +179,7 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
             "clustering": models.clustering.stage_seconds_,
         },
         parameters=_parameters(models, noise=noise, seed=seed),
-        versions=versions(),
+        versions=library_versions(),
         command=f"graphlowrank demo --seed {seed} --noise {noise:g}",
     )  # fmt: skip
 

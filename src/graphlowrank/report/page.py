@@ -7,11 +7,16 @@ summary, warnings, facts, command and versions. ``templates/parts.html`` has the
 from __future__ import annotations
 
 from base64 import b64encode
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from platform import python_version
 from typing import Literal
 
+from .. import __version__
+
 EXTRAS = ("matplotlib", "jinja2")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
 LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
 TEMPLATES = Path(__file__).with_name("templates")
 DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
@@ -54,6 +59,17 @@ def render(
     )  # fmt: skip
     page = environment.get_template(template).render({**DEFAULTS, **context})
     return page.encode(errors="replace").decode()  # file names may hold surrogates, which UTF-8 cannot encode
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that results depend on, without importing them."""
+    found = {"graphlowrank": __version__, "python": python_version()}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:  # a build under another name, such as conda's
+            continue
+    return found
 
 
 def data_uri(image: bytes) -> str:
