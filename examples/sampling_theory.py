@@ -2,8 +2,8 @@
 
     python examples/sampling_theory.py [--output sampling_theory/]        # pip install 'graphlowrank[plots]'
 
-error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly connected clusters is sampled and decoded;
-measured errors stay below the bounds of `graphlowrank.guarantees`, computed for the same draws.
+error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly connected clusters is sampled and
+decoded; measured errors stay below the bounds of `graphlowrank.guarantees`, computed for the same draws.
 coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exact and estimated, and the
 sampling probabilities that follow from it.
 """
