@@ -20,7 +20,7 @@ from sklearn import datasets as tables
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import gaussian_noise
 from graphlowrank.experiments.data import DATA
-from graphlowrank.graphs.search import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank.metrics import clustering_error, recovery_error
 from graphlowrank.preprocessing.outliers import judge, learn_sieve
 from graphlowrank.preprocessing.standardize import prepare
@@ -54,7 +54,7 @@ def hit(X: np.ndarray, kind: str, share: float, rng: np.random.RandomState) -> n
 
 
 def found(points: np.ndarray, true: np.ndarray) -> float:
-    near = nearest_neighbours(points, N_NEIGHBORS, engine="exact")[1]
+    near = nearest_neighbors(points, N_NEIGHBORS, engine="exact")[1]
     return float(np.mean([len(set(a) & set(b)) / N_NEIGHBORS for a, b in zip(near, true, strict=True)]))
 
 
@@ -64,7 +64,7 @@ def clusters(only: str) -> Iterator[list[str]]:
             continue
         X, y = load()
         part = np.random.RandomState(0).permutation(len(X))[:COMPARED]
-        true = nearest_neighbours(X[part], N_NEIGHBORS, engine="exact")[1]
+        true = nearest_neighbors(X[part], N_NEIGHBORS, engine="exact")[1]
         for kind, share in ERRORS:
             spoilt = hit(X, kind, share, np.random.RandomState(1))
             some = spoilt[part]

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from graphlowrank.graphs import Graph, chain_graph, estimate_spectrum, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import Graph, estimate_spectrum, knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.reduction import kron_reduce
 from graphlowrank.sampling import draw, local_coherence
 
@@ -90,7 +90,7 @@ STAGES = {
 
 def compile_all(folder):
     """Run everything once on a small graph, so that compiled code is in its cache."""
-    weights = chain_graph(30_000, reach=10).weights.astype(np.float32)
+    weights = path_graph(30_000, reach=10).weights.astype(np.float32)
     sp.save_npz(folder / "graph.npz", sp.csr_array(weights), compressed=False)
     small = argparse.Namespace(nodes=30_000, neighbors=10, keep=0.1)
     for work in (build, spectrum, coherence, reduction):

@@ -35,8 +35,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import current_threads, limit_threads
 from graphlowrank.datasets import load_mnist, load_usps, load_video, load_worm_neurons
-from graphlowrank.graphs import search as neighbours
+from graphlowrank.graphs import nearest_neighbors
 from graphlowrank.graphs import search_cells as cells
+from graphlowrank.graphs.candidates import Candidates
+from graphlowrank.graphs.rerank import nearest_of
 
 K = 10
 QUERIES = 2000  # rows that recall is measured on
@@ -194,7 +196,7 @@ def pynndescent_child(folder, widths):
 def ours(engine, **constants):
     def search(X):
         with patch.multiple(cells, **constants) if constants else nullcontext():
-            return neighbours.nearest_neighbours(X, K, engine=engine, random_state=0)[1]
+            return nearest_neighbors(X, K, engine=engine, random_state=0)[1]
 
     return search
 
@@ -246,7 +248,7 @@ def _search_short(short, X, *, rerank):
     if not rerank:
         return faiss_exact(short)
     candidates = faiss.knn(short, short, min(RERANKED * K + 1, len(X)))[1]
-    return neighbours.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def faiss_inverted_lists(X):
@@ -254,13 +256,13 @@ def faiss_inverted_lists(X):
     points = cells.project(X, cells.PROJECTED_DIMENSIONS, np.random.RandomState(0))
     n_cells = max(1, min(int(4 * np.sqrt(len(X))), len(X) // 8))  # better for it than our 2
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_cells)
-    index.cp.niter, index.cp.min_points_per_centroid = cells.TRAINING_ROUNDS, 1
+    index.cp.niter, index.cp.min_points_per_centroid = cells.TRAINING_ITERATIONS, 1
     index.cp.max_points_per_centroid = cells.TRAINING_ROWS_PER_CELL
     index.nprobe = min(INVERTED_LISTS_PROBED, n_cells)
     index.train(points)
     index.add(points)
     candidates = index.search(points, INVERTED_LISTS_CANDIDATES)[1]
-    return neighbours.nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def engines(cache):
@@ -463,7 +465,7 @@ def main():
     tables = []
     with tempfile.TemporaryDirectory() as cache, limit_threads(chosen.threads):
         known = [e for e in engines(Path(cache)) if not any(word in e.name for word in chosen.skip)]
-        neighbours.nearest_neighbours(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
+        nearest_neighbors(np.eye(2000, 1000, dtype=np.float32), K, engine="exact")  # compile
         for name, loader in {**DATA, **(LARGE if chosen.large else {})}.items():
             if not any(word in name for word in chosen.only):
                 continue

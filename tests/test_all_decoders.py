@@ -23,7 +23,7 @@ from graphlowrank.decoders import (
     upsample,
 )
 from graphlowrank.decoders.factors import factorise
-from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.sampling import draw
 from helpers import disjoint, random_graph
 
@@ -74,7 +74,7 @@ def test_the_ideal_decoder_is_least_squares_on_the_basis():
 
 def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
     """The last eigenvector sits on two nodes that were not drawn: fitting it would fit noise."""
-    core, pair = random_graph(40, 0.3, spread=0.2), chain_graph(2)
+    core, pair = random_graph(40, 0.3, spread=0.2), path_graph(2)
     W = disjoint(core, pair).weights.tolil()
     W[0, 40] = W[40, 0] = 1e-3
     graph = type(core)(W.tocsr())
@@ -90,9 +90,9 @@ def test_an_eigenvector_that_the_draw_hardly_sees_is_left_out():
 def test_a_badly_seen_eigenvector_does_not_take_the_others_with_it():
     """The second of six eigenvectors sits on an undrawn pair; the four after it must still be fitted."""
     rng = np.random.default_rng(0)
-    W = disjoint(knn_graph(rng.random((300, 2)), 8), chain_graph(2)).weights.tolil()
+    W = disjoint(knn_graph(rng.random((300, 2)), 8), path_graph(2)).weights.tolil()
     W[0, 300] = W[300, 0] = 1e-4
-    graph = type(chain_graph(2))(W.tocsr())
+    graph = type(path_graph(2))(W.tocsr())
     vectors = lowest_eigenpairs(graph, 6)[1]
     X = vectors[:, [0, 2, 3, 4, 5]] @ rng.standard_normal((5, 20))
     keep = np.sort(rng.choice(300, 100, replace=False))
@@ -321,6 +321,6 @@ def test_every_decoder_does_nothing_where_everything_was_kept(name, rng):
 
 @pytest.mark.parametrize("name", ["subspace", "alternate", "approximate", "orthonormal"])
 def test_a_component_without_a_sample_is_refused_by_every_decoder(name):
-    graph = disjoint(chain_graph(6), chain_graph(6))
+    graph = disjoint(path_graph(6), path_graph(6))
     with pytest.raises(ValueError, match="without a kept node"):
         DECODERS[name](np.eye(3), Side(graph, np.arange(3)), Side(None, np.arange(3)), n_components=1)

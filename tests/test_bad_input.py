@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, datasets
-from graphlowrank.graphs import as_graph, chain_graph, grid_graph, knn_graph
+from graphlowrank.graphs import as_graph, grid_graph, knn_graph, path_graph
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import make_loss
 
@@ -192,8 +192,8 @@ def test_complex_weights():
         (lambda: knn_graph(with_entry(np.inf), 3), "contains infinity"),
         (lambda: knn_graph(sp.csr_array(with_entry(np.nan)), 3), "contains NaN"),
         (lambda: grid_graph((0, 3)), "positive"),
-        (lambda: chain_graph(0), "positive"),
-        (lambda: chain_graph(3).laplacian("magic"), "laplacian must be"),
+        (lambda: path_graph(0), "positive"),
+        (lambda: path_graph(3).laplacian("magic"), "laplacian must be"),
         (lambda: make_loss("l3", X), "loss must be"),
         (lambda: make_loss("huber", X, -1), "huber_delta must be positive"),
         (lambda: solve_frpcag(X, None, None, gamma_samples=-1, gamma_features=0), "gammas must be >= 0"),

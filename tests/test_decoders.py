@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphlowrank.clustering.labels import decode_labels
 from graphlowrank.decoders import LowRankMatrix, Side, decode_subspace, upsample
-from graphlowrank.graphs import Graph, chain_graph, knn_graph
+from graphlowrank.graphs import Graph, knn_graph, path_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.regression import robust_scores
 from graphlowrank.sampling import draw
@@ -72,12 +72,12 @@ def test_upsampling_keeps_float32(rng):
 
 def test_component_without_a_sample_is_refused():
     with pytest.raises(ValueError, match="without a kept node"):
-        upsample(disjoint(chain_graph(3), chain_graph(3)), np.array([0]), np.ones((1, 1)))
+        upsample(disjoint(path_graph(3), path_graph(3)), np.array([0]), np.ones((1, 1)))
 
 
 def test_unfinished_decoding_warns():
     with pytest.warns(ConvergenceWarning, match="Decoding did not converge"):
-        upsample(chain_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3)
+        upsample(path_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3)
 
 
 # --- subspace -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.frpcag as module
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import chain_graph
+from graphlowrank.graphs import path_graph
 from graphlowrank.models import compiled_step, solve_frpcag
 from graphlowrank.models.losses import HuberFit, L1Fit, L2Fit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
@@ -122,8 +122,8 @@ def test_agreement_with_a_generic_convex_solver(loss, shape, weighted):
     n, p = shape
     X, L_s, L_f = problem(n, p) if min(n, p) > 1 else (np.random.default_rng(0).standard_normal(shape), None, None)
     if L_s is None:
-        L_s = chain_graph(n).laplacian() if n > 1 else None
-        L_f = chain_graph(p).laplacian() if p > 1 else None
+        L_s = path_graph(n).laplacian() if n > 1 else None
+        L_f = path_graph(p).laplacian() if p > 1 else None
     U = cp.Variable(shape)
     rng = np.random.default_rng(1)
     rows, columns = (rng.uniform(0.2, 4, n), rng.uniform(0.2, 4, p)) if weighted else (None, None)
@@ -151,7 +151,7 @@ def test_agreement_with_a_generic_convex_solver(loss, shape, weighted):
 def test_fista_meets_its_rate_on_a_badly_conditioned_graph():
     # gap_k <= 2 L ||X0 - X*||^2 / (k + 1)^2; plain gradient steps overshoot this bound by an order of magnitude.
     rng = np.random.default_rng(0)
-    L = chain_graph(60).laplacian()
+    L = path_graph(60).laplacian()
     X, gamma = rng.standard_normal((60, 3)), 1000.0
     best = solve_frpcag(X, L, None, gamma_samples=gamma, gamma_features=0, tol=1e-14, max_iter=60_000, trace=True)
     run = solve_frpcag(X, L, None, gamma_samples=gamma, gamma_features=0, tol=1e-300, max_iter=3000, trace=True)
@@ -353,7 +353,7 @@ def test_terms_and_solver_need_only_the_array_standard(loss):
 
 def test_short_steps_are_no_reason_to_stop():
     """At large gammas a warm start would otherwise be taken for the answer."""
-    X, L = np.random.default_rng(0).standard_normal((60, 8)), chain_graph(60).unit_laplacian()
+    X, L = np.random.default_rng(0).standard_normal((60, 8)), path_graph(60).unit_laplacian()
     options = {"gamma_samples": 100.0, "gamma_features": 0.0, "loss": "l2", "size": X.size**0.5, "max_iter": 100_000}
     exact = solve_frpcag(X, L, None, tol=1e-10, **options).X
     coarse, fine = (solve_frpcag(X, L, None, tol=1e-2, short_steps=one, **options) for one in (False, True))

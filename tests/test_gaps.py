@@ -19,7 +19,7 @@ from graphlowrank import (
 )
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
-from graphlowrank.graphs.search import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.huber import huber_fit
 from graphlowrank.models.regression import robust_scores
@@ -103,7 +103,7 @@ def test_neighbours_are_better_than_by_distances_over_common_entries():
     edges = knn_graph(gaps, 10).weights.tocoo()
     ours = np.mean(y[edges.coords[0]] == y[edges.coords[1]])
     assert ours > np.mean(y[usual] == y[:800, None]) + 0.05
-    _, true = nearest_neighbours(X[:800], 10)
+    _, true = nearest_neighbors(X[:800], 10)
     assert ours > 0.75 * np.mean(y[true] == y[:800, None])
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.models import glpca, mmf, solve_glpca, solve_mmf
 
 
@@ -175,7 +175,7 @@ def test_as_many_components_as_features_beyond_the_dense_limit(rng):
 def test_long_chains_do_not_hold_up_the_unit_of_the_graph():
     """The largest eigenvalue of a chain is one of very many; a few digits of it are enough."""
     products = []
-    L = chain_graph(4000).laplacian()
+    L = path_graph(4000).laplacian()
     value = glpca._largest(lambda v: products.append(1) or L @ v, 4000, np.dtype(float))
     assert value == pytest.approx(4, rel=1e-3)
     assert len(products) < 5000

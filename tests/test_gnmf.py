@@ -11,7 +11,7 @@ from sklearn.decomposition import non_negative_factorization
 from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.gnmf as module
-from graphlowrank.graphs import Graph, chain_graph, knn_graph
+from graphlowrank.graphs import Graph, knn_graph, path_graph
 from graphlowrank.models.gnmf import nonnegative_scores, solve_gnmf
 from graphlowrank.models.gnmf_start import starting_factors
 
@@ -100,7 +100,7 @@ def test_multiplicative_updates_are_the_published_ones():
 def test_scores_of_two_joined_samples_do_not_swap_for_ever(updates):
     """The worst graph for steps of this length: its largest eigenvalue is twice the degree."""
     X, gamma = np.array([[1.0, 0.1], [0.1, 1.0]]), 1000.0
-    L = chain_graph(2).unit_laplacian()
+    L = path_graph(2).unit_laplacian()
     found = solve_gnmf(X, L, 2, gamma=gamma, init=(X, np.eye(2)), updates=updates, max_iter=200, tol=0)
     assert np.all(np.diff([objective(X, L, X, np.eye(2), gamma), *found.objective]) <= 1e-9)
     assert found.objective[-1] < 2
@@ -121,7 +121,7 @@ def test_size_can_be_moved_between_scores_and_components(gamma, rng):
 def test_momentum_never_raises_the_objective(monkeypatch):
     """On a long path momentum alone overshoots."""
     X, (S, C), gamma = random_data(60, 3), unit(*start(60, 3, 2)), 100.0
-    L = chain_graph(60).unit_laplacian()
+    L = path_graph(60).unit_laplacian()
     problem, values = module._Problem.of(X, L, gamma), []
     monkeypatch.setattr(module, "SETTLED", -1)
     for steps in range(150):
@@ -220,7 +220,7 @@ def test_a_close_fit_is_measured_exactly_in_single_precision():
 @pytest.mark.parametrize("gamma", [0.0, 1e3])
 def test_a_strong_graph_makes_scores_constant_on_its_parts(gamma):
     X = random_data(30, 8)
-    two_parts = Graph(sp.csr_array(sp.block_diag([chain_graph(15, reach=14).weights] * 2)))
+    two_parts = Graph(sp.csr_array(sp.block_diag([path_graph(15, reach=14).weights] * 2)))
     found = solve_gnmf(X, two_parts.unit_laplacian(), 2, gamma=gamma, tol=1e-10, max_iter=5000)
     spread = max(np.ptp(found.scores[part], axis=0).max() for part in (slice(15), slice(15, 30)))
     assert (spread < 5e-3) == (gamma > 0)
@@ -274,7 +274,7 @@ def test_a_graph_in_double_precision_leaves_single_precision_alone(updates, monk
 @pytest.mark.parametrize("to", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("init", ["nndsvda", "random"])
 def test_zero_matrix(to, init):
-    found = solve_gnmf(to(np.zeros((6, 4))), chain_graph(6).unit_laplacian(), 2, gamma=1, init=init, random_state=0)
+    found = solve_gnmf(to(np.zeros((6, 4))), path_graph(6).unit_laplacian(), 2, gamma=1, init=init, random_state=0)
     assert (found.n_iter, found.converged, found.objective) == (0, True, [])
     assert not found.scores.any()
     assert_allclose(np.linalg.norm(found.components, axis=1), 1)
@@ -329,7 +329,7 @@ def test_memory_is_that_of_the_thin_factors(to):
     X = np.zeros((2000, 1600))
     X[np.arange(2000), np.arange(2000) % 1600] = 1
     X[:, 0] = 1
-    data, L = to(X), chain_graph(2000).unit_laplacian()
+    data, L = to(X), path_graph(2000).unit_laplacian()
     solve_gnmf(data[:50, :50], None, 3, gamma=0, max_iter=2)  # what is loaded once does not count
     tracemalloc.start()
     solve_gnmf(data, L, 3, gamma=1, init="random", max_iter=3, random_state=0)

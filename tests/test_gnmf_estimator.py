@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import graphlowrank.estimators.gnmf as estimator_module
 from graphlowrank.estimators.gnmf import GraphNMF
-from graphlowrank.graphs import chain_graph, knn_graph
+from graphlowrank.graphs import knn_graph, path_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.gnmf import nonnegative_scores, solve_gnmf
 
@@ -186,7 +186,7 @@ def test_not_converging_warns():
         ({"n_jobs": 0}, DIGITS[:30], "n_jobs"),
         ({"neighbors": "some"}, DIGITS[:30], "neighbors"),
         ({"sample_graph": "grid"}, DIGITS[:30], "sample_graph"),
-        ({"sample_graph": chain_graph(29)}, DIGITS[:30], "sample_graph has 29 nodes"),
+        ({"sample_graph": path_graph(29)}, DIGITS[:30], "sample_graph has 29 nodes"),
     ],
 )
 def test_estimator_refuses_bad_input_before_work(options, X, match, monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 import graphlowrank
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.graphs.search import nearest_neighbours
+from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank.metrics import clustering_error, recovery_error
 from graphlowrank.preprocessing.outliers import judge, learn_sieve
 
@@ -146,7 +146,7 @@ def test_with_errors_neighbours_are_found_that_distances_miss(seed, size):
     X, clean, _ = spoilt(seed, size=size)
     assert judge(X, 10).present
     true, plain, sifted = (
-        nearest_neighbours(points, 10, engine="exact")[1]
+        nearest_neighbors(points, 10, engine="exact")[1]
         for points in (clean, X, learn_sieve(X, np.random.RandomState(0)).apply(X))
     )
     found = [np.mean([len(set(a) & set(b)) for a, b in zip(true, these, strict=True)]) for these in (plain, sifted)]

@@ -13,7 +13,7 @@ import graphlowrank._backend as backend
 import graphlowrank.linalg.svd as svd_module
 from graphlowrank._backend import spmm
 from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
-from graphlowrank.graphs import chain_graph
+from graphlowrank.graphs import path_graph
 from graphlowrank.linalg.grounded import GroundedLaplacian
 from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
 from graphlowrank.solvers import pcg
@@ -72,7 +72,7 @@ def test_pcg_needs_only_the_array_standard(rng):
 @pytest.mark.parametrize("n", [3, 512, 1300])
 @pytest.mark.parametrize("warm", [False, True])
 def test_compiled_conjugate_gradients_agree_with_the_plain_ones(monkeypatch, rng, dtype, n, warm):
-    A = sp.csr_array(chain_graph(n, reach=2).laplacian() + sp.diags_array(rng.uniform(0.1, 10, n)), dtype=dtype)
+    A = sp.csr_array(path_graph(n, reach=2).laplacian() + sp.diags_array(rng.uniform(0.1, 10, n)), dtype=dtype)
     B = rng.standard_normal((n, 4)).astype(dtype)
     B[:, 2] *= warm
     options = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.models.frpcag as module
-from graphlowrank.graphs import chain_graph
+from graphlowrank.graphs import path_graph
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
@@ -81,7 +81,7 @@ def test_l2_with_gaps_solves_the_sparse_system():
 
 def test_a_gap_between_two_known_ends_is_bridged():
     X = np.array([[0.0], [np.nan], [np.nan], [3.0]])
-    U = solve_frpcag(X, chain_graph(4).laplacian(), None, gamma_samples=1e-3, gamma_features=0, **EXACT).X
+    U = solve_frpcag(X, path_graph(4).laplacian(), None, gamma_samples=1e-3, gamma_features=0, **EXACT).X
     assert_allclose(U.ravel(), [0, 1, 2, 3], atol=1e-3)
 
 

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.linalg.multigrid as multigrid_module
 from graphlowrank.decoders import upsample
-from graphlowrank.graphs import chain_graph, grid_graph, knn_graph
+from graphlowrank.graphs import grid_graph, knn_graph, path_graph
 from graphlowrank.linalg.multigrid import multigrid
 from graphlowrank.solvers.pcg import block_pcg
 from graphlowrank.solvers.spd import STALL_AFTER, solve_spd
@@ -43,7 +43,7 @@ def dropped_block(graph, n_kept, seed=0, k=2):
 
 
 GRAPHS = {
-    "chain": chain_graph(90, reach=2),
+    "chain": path_graph(90, reach=2),
     "grid": grid_graph((9, 11)),
     "random": random_graph(80, density=0.1, spread=1.0),
     "neighbours": knn_graph(np.random.default_rng(0).random((150, 2)), 5),
@@ -99,12 +99,12 @@ def test_levels_are_small_and_sparse():
 @pytest.mark.usefixtures("coarse")
 def test_high_degrees_still_find_their_aggregates():
     # Every tie is 1/60 of the diagonal: weak, if strength were measured against that.
-    A, B = dropped_block(chain_graph(2000, reach=60), 2)
+    A, B = dropped_block(path_graph(2000, reach=60), 2)
     assert solve_spd(A, B, preconditioner="multigrid").n_iter < 30
 
 
 def test_numpys_random_state_is_not_touched():
-    A, B = dropped_block(chain_graph(1000), 5)
+    A, B = dropped_block(path_graph(1000), 5)
     before = np.random.get_state()  # noqa: NPY002
     first = multigrid(A)(B)
     after = np.random.get_state()  # noqa: NPY002
@@ -117,7 +117,7 @@ def test_numpys_random_state_is_not_touched():
 
 
 def test_the_matrix_is_not_touched():
-    A, _ = dropped_block(chain_graph(1000), 5)
+    A, _ = dropped_block(path_graph(1000), 5)
     A = A[::-1][:, ::-1].tocsr()  # columns of a row run backwards: pyamg would sort them in place
     A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
     parts = [A.data, A.indices, A.indptr]
@@ -141,7 +141,7 @@ def test_blocks_keep_their_dtype(of_matrix, of_block):
 
 
 def test_the_extra_is_named_where_pyamg_is_missing(no_pyamg):
-    A, B = dropped_block(chain_graph(30), 2)
+    A, B = dropped_block(path_graph(30), 2)
     with pytest.raises(ImportError, match=r"pip install graphlowrank\[amg\]"):
         solve_spd(A, B, preconditioner="multigrid")
 
@@ -159,10 +159,10 @@ def test_the_extra_is_named_where_pyamg_is_missing(no_pyamg):
 def test_all_ways_solve_the_system(seed, kind, preconditioner, n_kept):
     n = 10 + seed % 90
     graph = {
-        "chain": lambda: chain_graph(20 * n),
+        "chain": lambda: path_graph(20 * n),
         "grid": lambda: grid_graph((n // 3, 20)),
         "random": lambda: random_graph(n, density=0.1, seed=seed, spread=1.0),
-        "pieces": lambda: disjoint(*(chain_graph(3) for _ in range(n)), random_graph(n, seed=seed)),
+        "pieces": lambda: disjoint(*(path_graph(3) for _ in range(n)), random_graph(n, seed=seed)),
     }[kind]()
     A, B = dropped_block(graph, n_kept, seed)
     A = A + sp.diags_array(np.full(A.shape[0], 1e-3), format="csr")  # pieces may hold no kept node
@@ -173,7 +173,7 @@ def test_all_ways_solve_the_system(seed, kind, preconditioner, n_kept):
 
 
 def test_the_stopping_rule_does_not_depend_on_the_preconditioner():
-    A, B = dropped_block(chain_graph(3000), 10)
+    A, B = dropped_block(path_graph(3000), 10)
     d = A.diagonal()[:, None]
     for preconditioner in ("jacobi", "multigrid"):
         solution = solve_spd(A, B, preconditioner=preconditioner, tol=1e-6, max_iter=10_000)
@@ -194,7 +194,7 @@ def test_the_size_of_the_preconditioner_does_not_matter(factor):
 
 
 def test_multigrid_is_for_long_chains():
-    A, B = dropped_block(chain_graph(20_000), 20, k=1)
+    A, B = dropped_block(path_graph(20_000), 20, k=1)
     multi = solve_spd(A, B, preconditioner="multigrid")
     assert multi.converged
     assert multi.n_iter < 30
@@ -210,7 +210,7 @@ def test_iterations_do_not_grow_with_the_grid():
 
 
 def test_auto_turns_to_multigrid_when_jacobi_stalls():
-    A, B = dropped_block(chain_graph(5000), 5)
+    A, B = dropped_block(path_graph(5000), 5)
     auto = solve_spd(A, B)
     multi = solve_spd(A, B, preconditioner="multigrid")
     assert auto.converged
@@ -235,7 +235,7 @@ def test_auto_stays_with_jacobi_where_that_is_enough(monkeypatch):
 
 
 def test_auto_stays_with_jacobi_without_pyamg(no_pyamg):
-    A, B = dropped_block(chain_graph(2000), 5)
+    A, B = dropped_block(path_graph(2000), 5)
     auto = solve_spd(A, B, max_iter=300)
     assert (auto.n_iter, auto.converged) == (300, False)
     assert_array_equal(auto.X, solve_spd(A, B, preconditioner="jacobi", max_iter=300).X)
@@ -244,7 +244,7 @@ def test_auto_stays_with_jacobi_without_pyamg(no_pyamg):
 @pytest.mark.parametrize("preconditioner", PRECONDITIONERS)
 @pytest.mark.parametrize("max_iter", [0, 2, STALL_AFTER, STALL_AFTER + 2])
 def test_iterations_are_never_exceeded(preconditioner, max_iter):
-    A, B = dropped_block(chain_graph(5000), 5)
+    A, B = dropped_block(path_graph(5000), 5)
     solution = solve_spd(A, B, preconditioner=preconditioner, tol=1e-14, max_iter=max_iter)
     assert solution.n_iter <= max_iter
     assert solution.X.shape == B.shape
@@ -253,14 +253,14 @@ def test_iterations_are_never_exceeded(preconditioner, max_iter):
 
 @pytest.mark.parametrize("preconditioner", PRECONDITIONERS)
 def test_a_first_guess_is_used(preconditioner):
-    A, B = dropped_block(chain_graph(1000), 5)
+    A, B = dropped_block(path_graph(1000), 5)
     X = spsolve(A.tocsc(), B)
     assert solve_spd(A, B, X0=X, preconditioner=preconditioner).n_iter == 0
 
 
 @pytest.mark.parametrize("preconditioner", PRECONDITIONERS)
 def test_the_given_diagonal_scales_the_residual(preconditioner):
-    A, B = dropped_block(chain_graph(1000), 5)
+    A, B = dropped_block(path_graph(1000), 5)
     d = np.linspace(1, 100, len(B))
     solution = solve_spd(A, B, diagonal=d, preconditioner=preconditioner, max_iter=STALL_AFTER + 1)
     R = np.abs((B - A @ solution.X) / d[:, None]).max(axis=0)
@@ -268,7 +268,7 @@ def test_the_given_diagonal_scales_the_residual(preconditioner):
 
 
 def test_unknown_preconditioner_is_refused():
-    A, B = dropped_block(chain_graph(30), 2)
+    A, B = dropped_block(path_graph(30), 2)
     with pytest.raises(ValueError, match="preconditioner must be"):
         solve_spd(A, B, preconditioner="magic")
 
@@ -296,21 +296,21 @@ def test_upsampling_passes_its_choice_on(monkeypatch, preconditioner):
 
     # The package's attribute of that name is the function, hence by its path.
     monkeypatch.setattr(sys.modules["graphlowrank.decoders.upsample"], "solve_spd", spy)
-    upsample(chain_graph(9), np.array([0, 8]), np.array([[0.0], [1.0]]), preconditioner=preconditioner)
+    upsample(path_graph(9), np.array([0, 8]), np.array([[0.0], [1.0]]), preconditioner=preconditioner)
     assert seen == [preconditioner]
 
 
 def test_upsampling_a_long_chain_is_linear_interpolation():
     keep = np.array([0, 700, 4999])
     values = np.array([[0.0], [1.0], [-1.0]])
-    S = upsample(chain_graph(5000), keep, values, tol=1e-12).X
+    S = upsample(path_graph(5000), keep, values, tol=1e-12).X
     assert_allclose(S.ravel(), np.interp(np.arange(5000), keep, values.ravel()), atol=1e-5)
 
 
 def test_the_remedy_names_the_extra_only_where_it_helps(monkeypatch):
     def message(**options):
         with pytest.warns(ConvergenceWarning) as caught:
-            upsample(chain_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3, **options)
+            upsample(path_graph(300), np.array([0, 299]), np.array([[0.0], [1.0]]), max_iter=3, **options)
         return str(caught[0].message)
 
     assert "graphlowrank[amg]" not in message()

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.models.rpcag as module
-from graphlowrank.graphs import chain_graph, knn_graph
+from graphlowrank.graphs import knn_graph, path_graph
 from graphlowrank.models import solve_rpca, solve_rpcag
 from helpers import disjoint, random_graph
 
@@ -100,7 +100,7 @@ def test_smooth_data_are_recovered_better_with_their_graph():
     truth = np.sin(2 * np.pi * (time * [1, 2, 3])) @ rng.standard_normal((3, 60))
     noisy = truth + 0.5 * rng.standard_normal(truth.shape)
     noisy[rng.random(truth.shape) < 0.1] += 20
-    L = chain_graph(200).unit_laplacian("combinatorial")
+    L = path_graph(200).unit_laplacian("combinatorial")
     errors = [np.linalg.norm(solve_rpcag(noisy, L, gamma=gamma).low_rank - truth) for gamma in (0, 3)]
     assert errors[1] < 0.8 * errors[0]
 

@@ -18,7 +18,7 @@ from graphlowrank.decoders import (
 )
 from graphlowrank.decoders import penalty as penalty_module
 from graphlowrank.decoders.factors import factorise
-from graphlowrank.graphs import chain_graph, knn_graph, lowest_eigenpairs
+from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.sampling import draw
 from graphlowrank.solvers import spd
 
@@ -85,7 +85,7 @@ def test_negative_gamma_is_refused():
 @pytest.mark.parametrize("gamma", [0.0, 0.1])
 @pytest.mark.parametrize("power", [1, 2])
 def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
-    graph = chain_graph(400)
+    graph = path_graph(400)
     side = Side(graph, np.arange(0, 400, 40))
     values = rng.standard_normal((10, 2))
     monkeypatch.setattr(spd, "STALL_AFTER", 5)
@@ -104,7 +104,7 @@ def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
 
 def test_unfinished_fits_warn():
     with pytest.warns(ConvergenceWarning, match="lower the power of the filter"):
-        fit_smooth(Side(chain_graph(200), np.array([0, 199])), np.ones((2, 1)), gamma=1e-6, filter=3, max_iter=3)
+        fit_smooth(Side(path_graph(200), np.array([0, 199])), np.ones((2, 1)), gamma=1e-6, filter=3, max_iter=3)
 
 
 def test_a_higher_power_sharpens_the_gap():

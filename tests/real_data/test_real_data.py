@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.datasets import load_mnist, load_orl, load_usps
-from graphlowrank.graphs import nearest_neighbours
+from graphlowrank.graphs import nearest_neighbors
 from graphlowrank.metrics import clustering_error, recovery_error
 
 pytestmark = pytest.mark.real_data
@@ -70,7 +70,7 @@ def test_mnist_clusters_in_little_memory():
 def test_mnist_neighbour_recall():
     X, _ = load_mnist()
     rows = np.random.default_rng(0).choice(len(X), 300, replace=False)
-    found = nearest_neighbours(X, 10, engine="approximate", random_state=0)[1][rows]
+    found = nearest_neighbors(X, 10, engine="approximate", random_state=0)[1][rows]
     norms = np.einsum("ij,ij->i", X, X)
     recall = []
     for row, neighbours in zip(rows, found, strict=True):

@@ -140,10 +140,10 @@ def choose_gammas(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> rng = np.random.default_rng(0)
     >>> X = np.sin(np.linspace(0, 6, 100))[:, None] * [1.0, -1.0, 2.0] + rng.standard_normal((100, 3))
-    >>> choice = choose_gammas(X, chain_graph(100).unit_laplacian(), None, random_state=0)
+    >>> choice = choose_gammas(X, path_graph(100).unit_laplacian(), None, random_state=0)
     >>> choice.gamma_samples > 1, choice.gamma_features
     (True, 0.0)
     """

@@ -55,8 +55,8 @@ def upsample(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
-    >>> upsample(chain_graph(5), np.array([0, 4]), np.array([[0.0], [1.0]])).X.ravel().round(6)
+    >>> from graphlowrank.graphs import path_graph
+    >>> upsample(path_graph(5), np.array([0, 4]), np.array([[0.0], [1.0]])).X.ravel().round(6)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     check_reach(graph, keep)

@@ -81,9 +81,9 @@ def solve_frpcag(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> X = np.array([[1.0], [1.0], [9.0], [1.0], [1.0]])
-    >>> solve_frpcag(X, chain_graph(5).laplacian(), None, gamma_samples=1, gamma_features=0).X.ravel().round(2)
+    >>> solve_frpcag(X, path_graph(5).laplacian(), None, gamma_samples=1, gamma_features=0).X.ravel().round(2)
     array([1.  , 1.  , 1.25, 1.  , 1.  ])
     """
     if gamma_samples < 0 or gamma_features < 0:

@@ -73,9 +73,9 @@ def solve_glpca(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> X = np.array([[-1.0, -2.0], [0.0, 0.0], [1.0, 2.0]])
-    >>> solve_glpca(X, chain_graph(3).laplacian(), 1, beta=0.5).scores.round(3).ravel()
+    >>> solve_glpca(X, path_graph(3).laplacian(), 1, beta=0.5).scores.round(3).ravel()
     array([ 0.707,  0.   , -0.707])
     """
     X = as_real(X)

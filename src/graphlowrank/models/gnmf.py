@@ -120,9 +120,9 @@ def solve_gnmf(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> X = np.array([[2.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
-    >>> found = solve_gnmf(X, chain_graph(4).unit_laplacian(), 2, gamma=0)
+    >>> found = solve_gnmf(X, path_graph(4).unit_laplacian(), 2, gamma=0)
     >>> bool(np.abs(found.scores @ found.components - X).max() < 1e-2)
     True
     """

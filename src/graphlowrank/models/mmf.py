@@ -42,9 +42,9 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> E
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> X = np.array([[-1.0, -2.0], [0.0, 0.0], [1.0, 2.0]])
-    >>> solve_mmf(X, chain_graph(3).laplacian(), 1, gamma=1.0).scores.round(3).ravel()
+    >>> solve_mmf(X, path_graph(3).laplacian(), 1, gamma=1.0).scores.round(3).ravel()
     array([-1.118,  0.   ,  1.118])
     """
     X = as_real(X)

@@ -59,10 +59,10 @@ def solve_rpcag(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphlowrank.graphs import chain_graph
+    >>> from graphlowrank.graphs import path_graph
     >>> X = np.outer(np.ones(20), np.arange(1.0, 21.0))
     >>> X[3, 4] += 50
-    >>> answer = solve_rpcag(X, chain_graph(20).laplacian(), gamma=1.0)
+    >>> answer = solve_rpcag(X, path_graph(20).laplacian(), gamma=1.0)
     >>> answer.rank, round(float(answer.sparse[3, 4]))
     (1, 50)
     """
