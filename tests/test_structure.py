@@ -24,7 +24,7 @@ LAYERS = [
     ["solvers", "reduction", "sampling", "datasets", "metrics"],
     ["graphs", "preprocessing"],
     ["linalg", "kernels"],
-    ["_backend", "_evenly", "_threads", "_progress", "_files", "_reading", "_version"],
+    ["_backend", "_evenly", "_threads", "_progress", "_files", "_reading", "_typing", "_version"],
 ]  # fmt: skip
 # The one loop: the backend calls a compiled product, which needs nothing of the backend but the name of a type.
 ALLOWED_UP = {("_backend", "kernels"), ("preprocessing", "decoders"), ("preprocessing", "sampling")}
