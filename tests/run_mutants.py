@@ -14,18 +14,20 @@ import tomllib
 from pathlib import Path
 
 TESTS = Path(__file__).parent
-SOURCE = TESTS.parent / "src" / "graphlowrank"
+SOURCES = [TESTS.parent / "src" / "graphlowrank", TESTS.parent / "benchmarks" / "graphlowrank_benchmarks"]
 
 
 def caught(mutant, folder):
     """Whether a test fails with the fault in place."""
-    shutil.copytree(SOURCE, folder / "graphlowrank", ignore=shutil.ignore_patterns("__pycache__"))
-    path = folder / "graphlowrank" / mutant["file"]
+    for source in SOURCES:
+        shutil.copytree(source, folder / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    path = folder / mutant.get("package", "graphlowrank") / mutant["file"]
     text = path.read_text()
     if text.count(mutant["old"]) != 1:
         raise SystemExit(f"cannot plant {mutant['what']!r}: its line is not in {mutant['file']} exactly once")
     path.write_text(text.replace(mutant["old"], mutant["new"]))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", str(TESTS / mutant["tests"])]
+    command += ["-o", f"pythonpath={folder}"]  # before the path of pyproject.toml
     environment = os.environ | {"PYTHONPATH": str(folder)}
     return subprocess.run(command, env=environment, capture_output=True, check=False, cwd=TESTS.parent).returncode == 1
 
