@@ -99,7 +99,7 @@ def spectrum(
 ) -> dict[str, Any] | None:
     """Singular values relative to the largest, on a log scale, in a box of 420 x 220; None if there are none.
 
-    The values of a single spectrum with a rank are marked as kept or left; several spectra are told apart by color.
+    The values of a single spectrum with a rank are marked as kept or left; several spectra differ in color.
     """
     known = {name: np.asarray(values, dtype=float)[:max_values] for name, values in spectra.items()}
     known = {name: values for name, values in known.items() if values.size and isfinite(values[0]) and values[0] > 0}

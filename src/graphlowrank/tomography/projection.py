@@ -96,7 +96,7 @@ def _strips(position: Array, cos: float, sin: float, n_detectors: int, dtype: An
 
 
 def _area_beyond(distance: Array, cos: float, sin: float) -> Array:
-    """Area of a unit square past a line at ``distance`` >= 0 from its centre; the line's normal is (cos, sin).
+    """Area of a unit square past a line at ``distance`` >= 0 from its center; the line's normal is (cos, sin).
 
     The projection of the square is a trapezoid: flat up to (long - short) / 2, then falling to 0 at (long + short) / 2.
     """
