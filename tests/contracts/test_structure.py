@@ -24,7 +24,16 @@ LAYERS = [
     {"graphs", "preprocessing"},
     {"linalg", "kernels"},
 ]
-BASE = {"_backend", "_file_errors", "_literals", "_files", "_progress", "_threads", "_typing", "_version"}  # below all layers
+BASE = {
+    "_backend",
+    "_file_errors",
+    "_literals",
+    "_files",
+    "_progress",
+    "_threads",
+    "_typing",
+    "_version",
+}  # below all layers
 IMPORTED_BY = {"io": {"cli"}, "report": {"cli", "video"}}  # a separated video saves its page from Python, too
 
 

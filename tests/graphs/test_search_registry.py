@@ -39,7 +39,6 @@ def test_a_registered_search_builds_the_exact_graph(registered, search, dtype, r
     np.testing.assert_allclose(found.data, exact.data, rtol=100 * np.finfo(dtype).eps)
 
 
-@pytest.mark.xfail(strict=True, reason="options.CHOICES['neighbors'] does not read graphs.search_names() yet")
 def test_estimators_take_a_registered_search(registered, blobs):
     X, labels = blobs
     registered("kdtree", kdtree)

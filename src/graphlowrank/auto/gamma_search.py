@@ -27,9 +27,10 @@ from .._typing import RandomState
 from ..decoders.factors import factorize
 from ..linalg.svd import leading_svd
 from ..models import CompressedProblem
-from ..models.frpcag_path import FRPCAGPath, Reached, spectrum_of
+from ..models.frpcag_path import FRPCAGPath, spectrum_of
 from ..preprocessing.robust_statistics import std_from_absolute
 from ..sampling.nodes import SampledNodes
+from ..solvers.admm import ADMMState
 from .rank import choose_rank
 
 GRID = tuple(10.0 ** (half / 2) for half in range(-3, 5))  # gammas from 0.03, where the l1 loss hardly moves, to 100
@@ -238,7 +239,7 @@ class _Search:
         )
         self.trials: dict[Pair, Trial] = {}
         self.losses: dict[Pair, Array] = {}
-        self.start: Reached | None = None
+        self.start: ADMMState | None = None
         self.noise, self.scored_rank = float("nan"), 0
 
     def loss(self, pair: Pair) -> float:
@@ -273,7 +274,7 @@ class _Search:
         reason = f"lowest validation loss on held-out entries of {len(trials)} pairs, at rank {self.scored_rank}"
         return GammaChoice(samples, features, rank, self.trials[pair].noise, trials, n_iter, reason)
 
-    def _solve(self, pair: Pair) -> Reached:
+    def _solve(self, pair: Pair) -> ADMMState:
         """Solution without the held-out entries."""
         factor = MIN_TOL_FACTOR
         if not np.isnan(self.noise):

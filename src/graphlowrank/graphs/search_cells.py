@@ -20,7 +20,7 @@ from .locality import bisection_order
 from .rerank import nearest_of
 from .search_exact import exact_candidates
 
-# Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/neighbours.py.
+# Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/studies/neighbors.py.
 PROJECTED_DIMENSIONS = 96
 PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
 CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then take about the same time

@@ -20,8 +20,6 @@ from .losses import DataFit, make_loss
 
 PENALTY = 2.0  # of X != copy; a prox of the l1 loss then moves an entry by half a standard deviation of the data
 
-Reached = ADMMState
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
