@@ -169,6 +169,12 @@ def test_stages_are_timed():
     ]
 
 
+def test_stages_that_have_nothing_to_do_are_not_listed():
+    given = {"n_components": 2, "gamma_samples": 1.0, "gamma_features": 0.3, "robust_graphs": False}
+    model = CompressivePCA(**given).fit(load_digits().data[:100])
+    assert not {"outliers", "imputation", "gammas"} & set(model.stage_seconds_)
+
+
 def test_no_square_dense_array_is_formed(monkeypatch):
     """Neither n x n nor p x p: dense copies of sparse matrices stay under the size of the data."""
     largest = []
