@@ -39,7 +39,6 @@ def test_a_registered_search_builds_the_exact_graph(registered, search, dtype, r
     np.testing.assert_allclose(found.data, exact.data, rtol=100 * np.finfo(dtype).eps)
 
 
-@pytest.mark.xfail(strict=True, reason="options.CHOICES['neighbors'] does not read graphs.search_names() yet")
 def test_estimators_take_a_registered_search(registered, blobs):
     X, labels = blobs
     registered("kdtree", kdtree)
@@ -93,7 +92,7 @@ def test_unknown_and_reserved_names(registered, rng):
         registered("auto", kdtree)
 
 
-@pytest.mark.parametrize(("old", "new"), [("path_graph", "path_graph"), ("nearest_neighbors", "nearest_neighbors")])
+@pytest.mark.parametrize(("old", "new"), [("chain_graph", "path_graph"), ("nearest_neighbours", "nearest_neighbors")])
 def test_old_names_warn(old, new):
     with pytest.warns(DeprecationWarning, match=f"graphs.{old} is deprecated; use graphs.{new}"):
         assert getattr(graphs, old) is getattr(graphs, new)
