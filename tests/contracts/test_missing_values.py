@@ -99,7 +99,7 @@ def test_clusters_of_incomplete_samples():
     X, y = load_digits(return_X_y=True)
     X, new, y = X[:1000], X[1000:1300], y[:1000]
     gaps = with_missing(X, 0.3)
-    model = CompressiveClustering(10, random_state=0).fit(gaps)
+    model = CompressiveClustering(10, random_state=0, n_jobs=2).fit(gaps)
     assert clustering_error(y, model.labels_) < 0.25
     predicted = model.predict(with_missing(new, 0.3, seed=1))
     assert np.mean(predicted == model.predict(new)) > 0.8
