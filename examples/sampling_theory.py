@@ -1,11 +1,11 @@
-"""Two pictures of the theory: the error of decoding under its bound, and which nodes a draw must not miss.
+"""Two figures on the theory: decoding errors below their bounds, and the coherence of the nodes of a graph.
 
     python examples/sampling_theory.py [--output sampling_theory/]        # pip install 'graphlowrank[plots]'
 
-error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly joined groups is sampled and decoded;
-measured errors stay under the bounds of `graphlowrank.guarantees`, computed for the very draws.
-coherence.png: the local coherence of a neighbour graph of points in the plane, exactly and estimated, and the sampling
-probabilities that follow from it.
+error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly connected clusters is sampled and
+decoded; measured errors stay below the bounds of `graphlowrank.guarantees`, computed for the same draws.
+coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exact and estimated, and the
+sampling probabilities that follow from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from graphlowrank.sampling import (
 )
 
 INK, GREY = "#1c1f24", "#6b7077"
-BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # told apart by every kind of eye (Okabe and Ito)
+BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # color-blind safe (Okabe and Ito)
 DPI = 200
 
 K_GROUPS = 4
@@ -47,7 +47,7 @@ N_SAMPLES, N_FEATURES, KEPT_FEATURES = 3000, 400, 200
 NOISE = 0.01  # of the compressed matrix, relative
 DELTA, EPSILON = 0.5, 0.1
 N_DRAWS = 8
-PAIRS = (("subspace", "subspace bound"), ("ideal, noise", "ideal bound"))  # what is bounded, and by what
+PAIRS = (("subspace", "subspace bound"), ("ideal, noise", "ideal bound"))  # error and its bound
 
 K_MAP = 10
 N_VECTORS = 64
@@ -55,7 +55,7 @@ N_VECTORS = 64
 
 @dataclass(frozen=True, eq=False)
 class Spectral:
-    """A graph with what the bounds ask of it: its first k eigenvectors, ``lambda_k / lambda_k+1`` and nu_k."""
+    """A graph with its first k eigenvectors, its spectral gap ``lambda_k / lambda_k+1`` and nu_k."""
 
     graph: Graph
     basis: np.ndarray
@@ -71,8 +71,8 @@ class Spectral:
         return cls(graph, basis, float(values[k - 1] / values[k]), nu)
 
 
-def joined_groups(n_nodes: int, n_groups: int, rng: np.random.Generator) -> Graph:
-    """Build groups of equal size, each node tied to 8 random ones of its group, and groups tied by faint edges."""
+def connected_clusters(n_nodes: int, n_groups: int, rng: np.random.Generator) -> Graph:
+    """Build clusters of equal size, with 8 random edges per node within and weak edges between them."""
     size = n_nodes // n_groups
     first = np.repeat(np.arange(n_nodes), 8)
     inside = size * (first // size) + rng.integers(size, size=len(first))
@@ -84,7 +84,7 @@ def joined_groups(n_nodes: int, n_groups: int, rng: np.random.Generator) -> Grap
 
 
 def measure(samples: Spectral, features: Spectral, n_kept: int, rng: np.random.Generator) -> dict[str, float]:
-    """Draw, decode with and without noise, and put the bounds of this draw beside the errors."""
+    """Draw, decode with and without noise, and compute the bounds of this draw."""
     core = np.linalg.qr(rng.standard_normal((K_GROUPS, K_GROUPS)))[0]
     X = samples.basis @ core @ features.basis.T
     rows = draw(samples.graph, n_kept, random_state=int(rng.integers(2**31)))
@@ -113,8 +113,8 @@ def measure(samples: Spectral, features: Spectral, n_kept: int, rng: np.random.G
 
 def sweep(rng: np.random.Generator) -> tuple[Spectral, Spectral, np.ndarray, dict[str, np.ndarray]]:
     """Errors and bounds, (n_sizes, n_draws) each, over numbers of kept samples."""
-    samples = Spectral.of(joined_groups(N_SAMPLES, K_GROUPS, rng), K_GROUPS)
-    features = Spectral.of(joined_groups(N_FEATURES, K_GROUPS, rng), K_GROUPS)
+    samples = Spectral.of(connected_clusters(N_SAMPLES, K_GROUPS, rng), K_GROUPS)
+    features = Spectral.of(connected_clusters(N_FEATURES, K_GROUPS, rng), K_GROUPS)
     sizes = np.unique(np.geomspace(20, 0.9 * N_SAMPLES, 10).round().astype(int))
     found = [[measure(samples, features, int(size), rng) for _ in range(N_DRAWS)] for size in sizes]
     names = found[0][0]
@@ -122,7 +122,7 @@ def sweep(rng: np.random.Generator) -> tuple[Spectral, Spectral, np.ndarray, dic
 
 
 def error_figure(samples: Spectral, features: Spectral, sizes: np.ndarray, found: dict[str, np.ndarray]) -> Figure:
-    """Draw measured errors under their bounds."""
+    """Plot measured errors and their bounds."""
     figure = Figure(figsize=(8.0, 6.0), layout="constrained")
     axes = figure.add_subplot()
     percent = f"{NOISE:.0%} noise"
@@ -133,13 +133,13 @@ def error_figure(samples: Spectral, features: Spectral, sizes: np.ndarray, found
         ("ideal, noise", ORANGE, "-", f"ideal decoder, {percent}"),
         ("ideal bound", ORANGE, "--", "bound of the same (Theorem 2)"),
     )
-    for name, colour, style, label in lines:
-        values = np.minimum(found[name], 1e6)  # an infinite bound leaves through the top
-        axes.fill_between(sizes, values.min(axis=1), values.max(axis=1), color=colour, alpha=0.18, lw=0)
+    for name, color, style, label in lines:
+        values = np.minimum(found[name], 1e6)  # an infinite bound leaves the axes
+        axes.fill_between(sizes, values.min(axis=1), values.max(axis=1), color=color, alpha=0.18, lw=0)
         marker = "o" if style == "-" else None
-        # The two errors of subspace upsampling all but coincide: the wide line shows beside the other.
-        wide, under = (4.0, 1) if colour == GREEN else (1.8, 2)
-        axes.plot(sizes, np.median(values, axis=1), style, color=colour, lw=wide, zorder=under, marker=marker,
+        # The two errors of subspace upsampling nearly coincide: the wide line shows behind the other.
+        wide, under = (4.0, 1) if color == GREEN else (1.8, 2)
+        axes.plot(sizes, np.median(values, axis=1), style, color=color, lw=wide, zorder=under, marker=marker,
                   ms=2.5 * wide**0.5, label=label)  # fmt: skip
     axes.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"shaded: range over {N_DRAWS} draws")
     for joint, words in ((False, "signals on one graph"), (True, "matrices, Theorem 1")):
@@ -161,17 +161,17 @@ def error_figure(samples: Spectral, features: Spectral, sizes: np.ndarray, found
 
 
 def plane_points(rng: np.random.Generator) -> np.ndarray:
-    """Draw points of a crowded part, a sparse part, a small group apart, a pair and a few loose ones."""
-    crowded = rng.normal((0.0, 0.0), 0.5, size=(600, 2))
+    """Draw points of a dense part, a sparse part, a small separate cluster, a pair and a few isolated ones."""
+    dense = rng.normal((0.0, 0.0), 0.5, size=(600, 2))
     radius, angle = 1.8 * np.sqrt(rng.random(150)), 2 * np.pi * rng.random(150)
     sparse = np.column_stack([2.7 + radius * np.cos(angle), 2.0 + radius * np.sin(angle)])
     group = rng.normal((-0.6, 3.6), 0.15, size=(8, 2))
     loose = np.array([[-1.8, -1.8], [-1.7, -1.75], [-2.0, 1.6], [5.1, 3.4], [3.0, -1.2]])
-    return np.concatenate([crowded, sparse, group, loose])
+    return np.concatenate([dense, sparse, group, loose])
 
 
 def coherence_figure(points: np.ndarray, graph: Graph, exact: np.ndarray, estimated: np.ndarray) -> Figure:
-    """Draw the points coloured by coherence, exact against estimated values, and the sorted values."""
+    """Plot the points colored by coherence, exact against estimated values, and the sorted values."""
     figure = Figure(figsize=(9.5, 5.6), layout="constrained")
     figure.get_layout_engine().set(wspace=0.04, hspace=0.05)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.3, 1))
@@ -188,10 +188,10 @@ def coherence_figure(points: np.ndarray, graph: Graph, exact: np.ndarray, estima
     scatter.set(xlabel="exact coherence", ylabel="estimated coherence", title=f"Estimate by {N_VECTORS} random vectors")
     scatter.legend(frameon=False, fontsize=9, labelcolor=INK, loc="upper left")
 
-    chances = optimal_distribution(graph, K_MAP, uniform_share=0.1, method="exact")
+    probabilities = optimal_distribution(graph, K_MAP, uniform_share=0.1, method="exact")
     rank = np.arange(1, len(points) + 1)
     falling.plot(rank, np.sort(exact)[::-1], color=BLUE, lw=1.8, label="coherence")
-    falling.plot(rank, K_MAP * np.sort(chances)[::-1], "--", color=GREEN, lw=1.8,
+    falling.plot(rank, K_MAP * np.sort(probabilities)[::-1], "--", color=GREEN, lw=1.8,
                  label="k × optimal probability\n(a tenth uniform)")  # fmt: skip
     falling.axhline(K_MAP / len(points), color=ORANGE, lw=1.4, ls=":", label="k × uniform probability, k/n")
     falling.set(
@@ -204,7 +204,7 @@ def coherence_figure(points: np.ndarray, graph: Graph, exact: np.ndarray, estima
 
 
 def _draw_plane(figure: Figure, axes: Axes, points: np.ndarray, graph: Graph, coherence: np.ndarray) -> None:
-    """Draw the graph in the plane, the most coherent nodes on top."""
+    """Plot the graph in the plane, the most coherent nodes on top."""
     edges = sp.triu(graph.weights, format="coo")
     axes.add_collection(LineCollection(points[np.column_stack([edges.row, edges.col])], colors="#c3c7cc", lw=0.5))
     order = np.argsort(coherence)
@@ -219,7 +219,7 @@ def _draw_plane(figure: Figure, axes: Axes, points: np.ndarray, graph: Graph, co
 
 
 def png(figure: Figure) -> bytes:
-    """Draw a figure in the ink of the project's reports."""
+    """Render a figure in the style of the reports."""
     for axes in figure.axes:
         axes.tick_params(colors=INK, labelsize=9)
         for name, spine in axes.spines.items():
@@ -236,14 +236,14 @@ def png(figure: Figure) -> bytes:
 
 
 def main() -> None:
-    """Write both figures and print where."""
+    """Write both figures and print their paths."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path("sampling_theory"), help="folder of the two figures")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
 
-    with threadpool_limits(1):  # matrices this small: threads only wait for one another
+    with threadpool_limits(1):  # threads do not pay for matrices this small
         samples, features, sizes, found = sweep(rng)
     path = options.output / "error_and_bound.png"
     write_atomically(path, png(error_figure(samples, features, sizes, found)))
@@ -255,7 +255,7 @@ def main() -> None:
     print(f"  (spectral gaps {samples.gap:.4f} and {features.gap:.4f}, coherence nu_{K_GROUPS} = {samples.nu:.2f})")
 
     points = plane_points(rng)
-    graph = knn_graph(points, 10, bandwidth=3.0)  # wide: loose points keep some hold
+    graph = knn_graph(points, 10, bandwidth=3.0)  # wide: isolated points stay connected
     exact = local_coherence(graph, K_MAP, method="exact")
     estimated = local_coherence(graph, K_MAP, method="estimate", n_vectors=N_VECTORS, random_state=options.seed)
     path = options.output / "coherence.png"

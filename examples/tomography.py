@@ -1,10 +1,10 @@
-"""The phantom from a fifth of its projections: filtered back-projection, SART denoised, and smooth on graphs.
+"""Reconstruct a phantom from a fifth of its projections: filtered back-projection, denoised SART, and graphs.
 
     python examples/tomography.py [--output tomography.png]     # pip install 'graphlowrank[plots]' scikit-image
 
 36 of 180 angles, 64 x 64 pixels, without noise and then with noise of 1 % of the largest reading. SART is denoised
-by total variation; its sweeps and the weight are the best there are, found with the true image. Ours does not see it.
-This denoising is no inversion with total variation, which is better than ours here: see benchmarks/studies/tomography.py.
+by total variation, with the best number of sweeps and the best weight, found with the true image; ours does not use it.
+Reconstruction with a total-variation penalty is better than ours here: see benchmarks/tomography.py.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SWEEPS = 20
 WEIGHTS = np.geomspace(0.002, 1, 14)
 
 
-def answers(phantom: np.ndarray, noise: float, seed: int) -> dict[str, np.ndarray]:
-    """Measure the phantom, and invert that in three ways."""
+def reconstructions(phantom: np.ndarray, noise: float, seed: int) -> dict[str, np.ndarray]:
+    """Reconstruct the phantom from noisy projections in three ways."""
     angles = np.arange(N_ANGLES) * 180 / N_ANGLES
     A = projection_matrix(phantom.shape, angles)
     b = A @ phantom.ravel()
@@ -46,7 +46,7 @@ def answers(phantom: np.ndarray, noise: float, seed: int) -> dict[str, np.ndarra
         sweep = iradon_sart(sinogram, theta=angles, image=sweep)
         smoothed += [np.maximum(denoise_tv_chambolle(sweep, weight=weight), 0) for weight in WEIGHTS]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits cannot be seen
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the last digits are not visible
         found = reconstruct(A, b, phantom.shape, nonnegative=True)
     return {
         "filtered back-projection": np.maximum(projected, 0),
@@ -56,7 +56,7 @@ def answers(phantom: np.ndarray, noise: float, seed: int) -> dict[str, np.ndarra
 
 
 def draw(rows: list[tuple[str, dict[str, np.ndarray]]], phantom: np.ndarray) -> Figure:
-    """One row for each noise, the phantom first."""
+    """Draw one row for each noise level, the phantom first."""
     figure = Figure(figsize=(9.6, 2.75 * len(rows)), layout="constrained")
     panels = figure.subplots(len(rows), 4, squeeze=False)
     for line, (label, images) in zip(panels, rows, strict=True):
@@ -72,9 +72,9 @@ def draw(rows: list[tuple[str, dict[str, np.ndarray]]], phantom: np.ndarray) -> 
 
 
 def main() -> None:
-    """Write the picture and print the scores."""
+    """Write the figure and print the scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=Path("tomography.png"), help="picture to write")
+    parser.add_argument("--output", type=Path, default=Path("tomography.png"), help="figure to write")
     parser.add_argument("--seed", type=int, default=0, help="seed of the noise")
     options = parser.parse_args()
 
@@ -82,7 +82,7 @@ def main() -> None:
     rows = []
     for noise in NOISES:
         label = f"{N_ANGLES} angles, " + (f"{noise:.0%} noise" if noise else "no noise")
-        rows.append((label, answers(phantom, noise, options.seed)))
+        rows.append((label, reconstructions(phantom, noise, options.seed)))
         scores = ", ".join(f"{name} {psnr(phantom, image):.1f} dB" for name, image in rows[-1][1].items())
         print(f"{label}: {scores}")
     write_atomically(options.output, as_png(draw(rows, phantom), "white", dpi=120))

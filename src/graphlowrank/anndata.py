@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .estimators import CompressiveClustering
-from .estimators._base import check_count
 from .graphs import Graph, as_graph
+from .options import check_count
 from .preprocessing.counts import are_counts, blocks, preprocess, stays_sparse, stored_values
 from .preprocessing.principal import principal_scores
 

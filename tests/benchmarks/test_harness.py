@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -152,3 +153,16 @@ def test_threads_are_told_to_every_library():
     )  # fmt: skip
     assert cell.values["n"] == "3"
     assert thread_environment(None) == {}
+
+
+def test_a_fresh_process_loads_nothing_heavy_before_its_system():
+    heavy = ("sklearn", "scipy", "numba", "faiss", "matplotlib", "graphlowrank.estimators", "graphlowrank.graphs")
+    code = (
+        f"import sys, graphlowrank_benchmarks.worker, graphlowrank_benchmarks.jobs; "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    path = os.pathsep.join(filter(None, sys.path))
+    out = subprocess.run(
+        python(code), capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert out.stdout.strip() == "[]"

@@ -23,7 +23,8 @@ BANNED = {
     r"\b(is|are) taken for\b|\btakes? for\b": "counts as, is treated as",
     r"\blets? expect\b": "predicts",
     r"\bspeaks? for\b": "supports, has the lowest conductance",
-    r"\b(is|are) told\b|\btells? (how|what|whether|which|that|apart)\b|\btold apart\b": "reports, estimates, distinguishes",
+    r"\b(is|are) told\b|\btold apart\b": "is reported, is distinguished",
+    r"\btells? (how|what|whether|which|that|apart)\b": "reports, estimates, distinguishes",
     r"\bhid(den|es?) (some )?entries\b|\bentries (that are )?hidden\b|\bheld back\b": "held-out entries",
     r"\b(a|one|its|their|of|unit|in) deviations?\b": "standard deviation, mean absolute deviation",
     r"\bchain graphs?\b|\bgraph of a chain\b": "path graph",
@@ -34,7 +35,7 @@ BANNED = {
     r"\bthe way of the data\b": "pipeline",
     r"\bneighbour\w*": "neighbor (American spelling)",
     r"\bcentr(e|es|ed|ing)\b": "center (American spelling)",
-    r"\b(normali|standardi|regulari|factori|minimi|maximi|optimi|initiali|generali|penali)s(e|ed|es|ing|ation|er)\b": "-ize",
+    r"\b(normali|standardi|regulari|factori|minimi|maximi|optimi|initiali|penali)s(e|ed|es|ing|ation|er)\b": "-ize",
 }
 
 

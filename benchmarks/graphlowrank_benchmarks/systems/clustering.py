@@ -173,7 +173,8 @@ def compressive_clustering(task: ClusterTask, record: Record) -> Array:
 @system("cluster", "FastRobustPCAOnGraphs + KMeans")
 def frpcag_k_means(task: ClusterTask, record: Record) -> Array:
     """Our uncompressed model with the gammas of the compressed one, then k-means on the low-rank matrix."""
-    gamma_samples, gamma_features = default_gammas("normalized")
+    with record.timing("import"):
+        gamma_samples, gamma_features = default_gammas("normalized")
     options = {
         "n_components": 1,  # k-means uses the whole matrix
         "laplacian": "normalized", "gamma_samples": gamma_samples, "gamma_features": gamma_features,

@@ -12,6 +12,8 @@ from ..cells import Record, stopwatch
 from ..internals import Array, current_threads, default_gammas, limit_threads, mean_absolute_deviation
 from .registry import fit_estimator, system
 
+RPCA_TOL = 1e-6  # default of RobustPCA; that of its solver is for double precision
+
 
 class OutOfTimeError(Exception):
     """A solver exceeded its time limit."""
@@ -113,7 +115,6 @@ def solve_robust(
     **options
         Of the solver, such as ``max_iter``.
     """
-    from graphlowrank import RobustPCA, RobustPCAOnGraphs
     from graphlowrank.models import solve_rpca, solve_rpcag
 
     begin = time.perf_counter()
@@ -122,10 +123,9 @@ def solve_robust(
         if time.perf_counter() - begin > limit_seconds:
             raise OutOfTimeError(n_iter, limit_seconds)
 
-    model = RobustPCA() if sample_graph is None else RobustPCAOnGraphs()
-    options = {"tol": model.tol, "max_iter": model.max_iter, "callback": check, **options}
+    options["callback"] = check
     if sample_graph is None:
-        return solve_rpca(X, **options)
+        return solve_rpca(X, **{"tol": RPCA_TOL, **options})
     gamma = default_gammas("combinatorial")[0] if gamma is None else gamma
     unit = mean_absolute_deviation(X) or 1.0
     return solve_rpcag(X, sample_graph.unit_laplacian("combinatorial"), gamma=gamma / unit, **options)

@@ -111,7 +111,7 @@ def iteration_plain(data: StepData, record: Record) -> None:
     import scipy.sparse as sp
 
     from graphlowrank.linalg.eigen import largest_eigenvalue
-    from graphlowrank.models.losses import make_loss
+    from graphlowrank.models.losses import DataFit, make_loss
     from graphlowrank.models.smoothness import TwoGraphSmoothness
     from graphlowrank.solvers.fista import fista, proximal_step
 
@@ -119,7 +119,7 @@ def iteration_plain(data: StepData, record: Record) -> None:
     bound = 2 * gammas["gamma_samples"] * largest_eigenvalue(L_samples)
     bound += 2 * gammas["gamma_features"] * largest_eigenvalue(L_features)
     smooth = TwoGraphSmoothness(sp.csr_matrix(L_samples), L_features.toarray(), **gammas)
-    step = proximal_step(smooth, make_loss("l1", X, 1.0, 1.0), 1 / bound)
+    step = proximal_step(smooth, DataFit(make_loss("l1"), X), 1 / bound)
     _iterations(lambda n: fista(step, X, tol=0.0, max_iter=n), data, record)
     record.values["outcome"] = "the twin that tests hold the compiled one to"
 

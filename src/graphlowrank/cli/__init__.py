@@ -98,7 +98,9 @@ def bench_command(
     Missing data sets and libraries are reported in the tables.
     """
     require_harness()
-    from .bench import Options, chosen_jobs, print_jobs, run_bench
+    from graphlowrank_benchmarks.jobs import Options
+
+    from .bench import chosen_jobs, print_jobs, run_bench
 
     if show_list:
         print_jobs()

@@ -1,8 +1,7 @@
-"""The demo: scikit-learn's digits, corrupted, then recovered and clustered by five systems."""
+"""The command ``graphlowrank demo``: corrupted digits, recovered and clustered by five systems."""
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,23 +13,21 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from .. import __version__
 from .._backend import Array
 from ..datasets.corruptions import sparse_noise
 from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
-from ..graphs import Graph
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
-from ..report import GraphSize, Report, Score
+from ..report import GraphSize, Report, Score, library_versions
 
 Result = TypeVar("Result")
 Say = Callable[[str], None]
 
 N_CLASSES = 10
 ALGORITHM_3: dict[str, Any] = {"partition": "k-means", "scaling": "none", "robust_graphs": False}
-# The rank rule sees no end in corrupted digits (it counts all 64), so a rank is given: about PCA's best of
-# 5 to 30 at noise 0.15, so that the comparison does not rest on a bad choice for PCA.
+# The rank rule keeps all 64 directions of corrupted digits, so a rank is given: about the best of 5 to 30 for PCA at
+# noise 0.15, which favors PCA in the comparison.
 RANK = 15
 N_INIT = 10
 STEPS = 6
@@ -38,7 +35,7 @@ STEPS = 6
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Images (1797, 64) in [0, 1] before and after corruption; the classes are for scoring only."""
+    """Images (1797, 64) in [0, 1] before and after corruption; classes are used for scores only."""
 
     clean: Array
     corrupted: Array
@@ -47,7 +44,7 @@ class Digits:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one system made of the corrupted images."""
+    """Result of one system."""
 
     recovered: Array
     recovery_seconds: float | None
@@ -57,7 +54,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The fitted models that the page tells more about."""
+    """Our fitted models."""
 
     frpcag: FastRobustPCAOnGraphs
     cpca: CompressivePCA
@@ -65,7 +62,7 @@ class Models:
 
 
 def corrupted_digits(noise: float, seed: int) -> Digits:
-    """Load the digits and replace a share ``noise`` of each image's pixels by black or white."""
+    """Load the digits and replace a fraction ``noise`` of the pixels of each image by black or white."""
     images, classes = load_digits(return_X_y=True)
     clean = (images / 16).astype(np.float32)
     return Digits(clean, sparse_noise(clean, noise, random_state=seed), classes)
@@ -76,17 +73,17 @@ def run_demo(noise: float, seed: int, say: Say = lambda message: None) -> Report
 
     Parameters
     ----------
-    noise
-        Share of each image's pixels to replace.
-    seed
+    noise : float
+        Fraction of the pixels of each image to replace.
+    seed : int
         Of the corruption and of every system.
-    say
-        Is told each step as it begins.
+    say : callable
+        Called with the name of each step as it begins.
     """
     digits = corrupted_digits(noise, seed)
     step = _numbered(say)
     step("compiling (long on the first run only)")
-    # One thread for everybody: on images this few, threads that wait for one another only blur the times.
+    # One thread for every system: with so few images, threads only add noise to the times.
     with threadpool_limits(1):
         _fit_models(digits.corrupted[:200], seed, lambda message: None, downsampling=(2, 1), reduction="random_walk")
         outcomes, models = _run_systems(digits.corrupted, seed, step)
@@ -102,20 +99,19 @@ def _numbered(say: Say) -> Say:
 def _fit_models(X: Array, seed: int, step: Say, **options: Any) -> tuple[Models, dict[str, float]]:
     """Fit our three models; return them and the seconds of each."""
     common: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    seconds: dict[str, float] = {}
     step("FRPCAG on the whole matrix")
-    frpcag, frpcag_seconds = _timed(lambda: FastRobustPCAOnGraphs(**common).fit(X))
+    frpcag, seconds["frpcag"] = _timed(lambda: FastRobustPCAOnGraphs(**common).fit(X))
     step("CompressivePCA")
-    cpca, cpca_seconds = _timed(lambda: CompressivePCA(RANK, **common, **options).fit(X))
+    cpca, seconds["cpca"] = _timed(lambda: CompressivePCA(RANK, **common, **options).fit(X))
     step("CompressiveClustering")
-    clustering, clustering_seconds = _timed(
-        lambda: CompressiveClustering(N_CLASSES, **ALGORITHM_3, **common, **options).fit(X)
-    )
-    seconds = {"frpcag": frpcag_seconds, "cpca": cpca_seconds, "clustering": clustering_seconds}
+    model = CompressiveClustering(N_CLASSES, **ALGORITHM_3, **common, **options)
+    clustering, seconds["clustering"] = _timed(lambda: model.fit(X))
     return Models(frpcag, cpca, clustering), seconds
 
 
 def _run_systems(X: Array, seed: int, step: Say) -> tuple[dict[str, Outcome], Models]:
-    """Outcome of each system by name; every clock starts at ``X``."""
+    """Outcome of each system by name; every time starts at ``X``."""
     step("k-means on the corrupted images")
     clusters, clusters_s = _timed(lambda: _kmeans(X, seed))
     step("PCA")
@@ -164,7 +160,14 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
         summary=f"{n_samples} images of handwritten digits (8 × 8 pixels, scikit-learn's digits) had "
         f"{replaced} of their {n_pixels} pixels, drawn anew for each image, replaced by black or white. Each "
         "system was given the corrupted images only and asked for the clean images and for ten clusters.",
-        scores=[_score(name, outcome, digits) for name, outcome in outcomes.items()],
+        scores=[
+            Score(
+                "k-means" if name == "corrupted" else name,
+                recovery_error(digits.clean, outcome.recovered), outcome.recovery_seconds,
+                clustering_error(digits.classes, outcome.clusters), outcome.clustering_seconds,
+            )
+            for name, outcome in outcomes.items()
+        ],
         notes=_notes({name: rank_of(spectra[name]) for name in ("clean", "corrupted")}),
         images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
         spectra=spectra,
@@ -176,37 +179,27 @@ def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noi
             "clustering": models.clustering.stage_seconds_,
         },
         parameters=_parameters(models, noise=noise, seed=seed),
-        versions=_versions(),
+        versions=library_versions(),
         command=f"graphlowrank demo --seed {seed} --noise {noise:g}",
-    )
-
-
-def _score(name: str, outcome: Outcome, digits: Digits) -> Score:
-    return Score(
-        "k-means" if name == "corrupted" else name,
-        recovery_error(digits.clean, outcome.recovered),
-        outcome.recovery_seconds,
-        clustering_error(digits.classes, outcome.clusters),
-        outcome.clustering_seconds,
-    )
+    )  # fmt: skip
 
 
 def _notes(ranks: dict[str, int]) -> list[str]:
     return [
-        "Recovery error: distance to the clean images relative to their size (Frobenius norm). Clustering "
-        "error: share of images in the wrong cluster under the best matching of clusters to classes. Lower "
-        "is better. Other seeds move recovery errors by hundredths and clustering errors by up to a tenth.",
-        "Seconds: wall time from the corrupted images to the result on one thread, graphs included. Compiled "
-        "code was warmed up on 200 images first.",
+        "Recovery error: relative distance to the clean images (Frobenius norm). Clustering error: fraction of images "
+        "in the wrong cluster under the best matching of clusters to classes. Lower is better. Other seeds change "
+        "recovery errors by hundredths and clustering errors by up to a tenth.",
+        "Seconds: wall time from the corrupted images to the result on one thread, graphs included, after a warm-up "
+        "of compiled code on 200 images.",
         "k-means: on the corrupted pixels, nothing recovered. PCA: k-means on its scores. FRPCAG: the whole "
-        "matrix without compression, its solution not cut to a rank; k-means on it.",
-        "CPCA, decoded: CompressivePCA's low_rank_, upsampled on the graphs; clusters by "
-        "CompressiveClustering(partition='k-means', scaling='none'), the paper's Algorithm 3: with this many gross "
-        "errors the neighbour graph, which decides by default, is a poor judge. CPCA, regressed: each image fitted "
-        "robustly on the components (transform); k-means on those scores.",
-        f"PCA and CPCA are given rank {RANK}, about PCA's best at noise 0.15: the rank rule counts "
-        f"{ranks['corrupted']} in these corrupted images and {ranks['clean']} in the clean ones. Everything "
-        "else is a default. Classes were used to score and for nothing else.",
+        "matrix without compression, its solution not truncated to a rank; k-means on it.",
+        "CPCA, decoded: low_rank_ of CompressivePCA, interpolated over the graphs; clusters by "
+        "CompressiveClustering(partition='k-means', scaling='none'), the paper's Algorithm 3: with this many outliers "
+        "the conductance on the sample graph, the default criterion, is unreliable. CPCA, regressed: robust regression "
+        "of each image on the components (transform); k-means on those scores.",
+        f"PCA and CPCA are given rank {RANK}, about the best for PCA at noise 0.15: the rank rule keeps "
+        f"{ranks['corrupted']} directions of these corrupted images and {ranks['clean']} of the clean ones. Everything "
+        "else is a default. Classes were used for the scores only.",
     ]
 
 
@@ -218,17 +211,12 @@ def _graph_sizes(model: CompressivePCA) -> list[GraphSize]:
     ):
         if full is None:
             continue
-        sizes.append(_size(f"{side}, full", full))
         if len(kept) == full.n_nodes:
-            sizes.append(_size(f"{side}, all kept", full))
-        else:  # not stored by the model; the same reduction again
-            small = kron_reduce(full, kept, random_state=model.random_state)
-            sizes.append(_size(f"{side}, compressed", small))
+            graphs = {"full": full, "all kept": full}
+        else:  # not stored by the model: reduce again
+            graphs = {"full": full, "compressed": kron_reduce(full, kept, random_state=model.random_state)}
+        sizes += [GraphSize(f"{side}, {k}", g.n_nodes, g.n_edges, g.n_components) for k, g in graphs.items()]
     return sizes
-
-
-def _size(name: str, graph: Graph) -> GraphSize:
-    return GraphSize(name, graph.n_nodes, graph.n_edges, graph.n_components)
 
 
 def _parameters(models: Models, *, noise: float, seed: int) -> dict[str, Any]:
@@ -241,22 +229,8 @@ def _parameters(models: Models, *, noise: float, seed: int) -> dict[str, Any]:
         "gamma_samples": f"{model.gamma_samples_:.2g} to recover (chosen), {clustering.gamma_samples_:.2g} to cluster",
         "gamma_features": f"{model.gamma_features_:.2g} to recover (chosen), {clustering.gamma_features_:g} to cluster",
         "loss": model.loss,
-        "neighbours": model.n_neighbors,
+        "neighbors": model.n_neighbors,
         "laplacian": "combinatorial to recover, normalized to cluster (default)",
         "kept samples, features": f"{len(model.sample_indices_)}, {len(model.feature_indices_)}",
         "k-means restarts": N_INIT,
-    }
-
-
-def _versions() -> dict[str, str]:
-    import faiss
-    import numba
-    import scipy
-    import sklearn
-
-    modules = {"numpy": np, "scipy": scipy, "scikit-learn": sklearn, "numba": numba, "faiss": faiss}
-    return {
-        "graphlowrank": __version__,
-        "python": platform.python_version(),
-        **{name: str(module.__version__) for name, module in modules.items()},
     }

@@ -5,21 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from platform import python_version
 from typing import Any
 
-from .. import __version__
 from .._threads import limit_threads
 from ..io import Table
+from ..report import library_versions
 from ..report.fit_page import FitPage
 from .console import Show, option_names_in_errors, print_warnings
 from .options import to_option_names
 from .outputs import all_or_none, check_report
 from .prepare import Input, Preparation, Prepared, prepare
-
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")  # results depend on these
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ def run_fit(
                     warnings=warnings,
                     fit=model.report_,
                     command=request.command,
-                    versions=_versions(),
+                    versions=library_versions(),
                     **outcome.page,
                 )
                 outputs["report"].write_text(page.to_html(), encoding="utf-8")
@@ -129,14 +125,3 @@ def run_fit(
         "warnings": list(warnings),
     }
     return record, "\n".join([*summary, "", *repr(model.report_).splitlines()[2:]])
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions of the libraries that results depend on, without importing them."""
-    found = {"graphlowrank": __version__, "python": python_version()}
-    for library in LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:  # distributed under another name, as in conda
-            continue
-    return found

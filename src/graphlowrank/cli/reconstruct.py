@@ -20,13 +20,13 @@ from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import print_warnings
 
 KINDS = (".png", ".npy")
-HALF_TURN = 180.0  # degrees that projections are spread over unless others are given
-MOST_ANGLES = 1_000_000  # more are a slip of the hand, not a scan
+HALF_TURN = 180.0  # degrees, the default range of angles
+MAX_ANGLES = 1_000_000  # more are a typing error, not a scan
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to read, how to invert it and where to put it; checked before any work."""
+    """What to read, how to reconstruct and where to write; checked before any work."""
 
     source: Path
     output: Path
@@ -50,30 +50,17 @@ class Request:
             raise ValueError("--output is the input itself: choose another place.")
 
 
-@dataclass(frozen=True, eq=False)
-class Sinogram:
-    """Readings (n_angles, n_detectors), NaN where there is none, and the degrees of their rows."""
-
-    readings: Array
-    angles: Array
-
-    @property
-    def n_missing(self) -> int:
-        """Readings that are not there."""
-        return int(np.isnan(self.readings).sum())
-
-
 def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bool) -> None:
-    """Read, invert, write and tell."""
-    sinogram = read_sinogram(request)
+    """Read, reconstruct, write and report."""
+    readings, angles = read_sinogram(request)
     check_writable(request.output)
-    n_angles, n_detectors = sinogram.readings.shape
+    n_angles, n_detectors = readings.shape
     size = request.size or n_detectors
     begin = time.perf_counter()
     with print_warnings() as heard:
         say(f"reconstructing {size} x {size} pixels from {n_detectors} detectors at {n_angles} angles")
-        A = projection_matrix((size, size), sinogram.angles, n_detectors=n_detectors)
-        found = reconstruct(A, sinogram.readings.ravel(), (size, size), **request.options)
+        A = projection_matrix((size, size), angles, n_detectors=n_detectors)
+        found = reconstruct(A, readings.ravel(), (size, size), **request.options)
     seconds = time.perf_counter() - begin
     content, white = encoded(found.image, request.output.suffix.lower(), request.bits)
     write_atomically(request.output, content)
@@ -84,7 +71,7 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
         "width": size,
         "angles": n_angles,
         "detectors": n_detectors,
-        "missing_readings": sinogram.n_missing,
+        "missing_readings": int(np.isnan(readings).sum()),
         "gamma": float(found.gamma_features),
         "chain": float(found.chain),
         "reason": reason(found, request.options),
@@ -102,11 +89,8 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
     typer.echo(f"wrote {request.output}", err=True)
 
 
-# --- reading ---
-
-
-def read_sinogram(request: Request) -> Sinogram:
-    """Read the readings and their angles, and check that they belong together."""
+def read_sinogram(request: Request) -> tuple[Array, Array]:
+    """Read readings (n_angles, n_detectors), NaN where missing, and the angles of their rows in degrees."""
     readings = _load(request.source)
     if readings.ndim != 2:
         raise ValueError(f"a sinogram has two dimensions, detectors and angles; {request.source} has {readings.ndim}.")
@@ -128,15 +112,15 @@ def read_sinogram(request: Request) -> Sinogram:
         raise ValueError(f"{request.source} has infinite readings; use NaN where there is none.")
     if np.isnan(readings).all():
         raise ValueError(f"every reading in {request.source} is missing (NaN).")
-    return Sinogram(readings, angles)
+    return readings, angles
 
 
 def read_angles(given: str | None, n_angles: int) -> Array:
-    """Degrees: spread evenly, as start:stop:count says, or from a file."""
+    """Angles in degrees: evenly spaced by default, from start:stop:count, or from a file."""
     if given is None:
         return np.arange(n_angles) * HALF_TURN / n_angles
     if ":" in given and not Path(given).exists():
-        return _spread(given)
+        return _evenly_spaced(given)
     path = Path(given)
     angles = _load(path) if path.suffix.lower() == ".npy" else _read_lines(path)
     if angles.ndim != 1 or angles.size == 0:
@@ -146,19 +130,20 @@ def read_angles(given: str | None, n_angles: int) -> Array:
     return np.asarray(angles, dtype=np.float64)
 
 
-def _spread(given: str) -> Array:
+def _evenly_spaced(given: str) -> Array:
     try:
         start, stop, count = given.split(":")
         first, last, n = float(start), float(stop), int(count)
     except ValueError:
         first, last, n = np.nan, np.nan, 0
-    if not (np.isfinite([first, last]).all() and 0 < n <= MOST_ANGLES):
+    if not (np.isfinite([first, last]).all() and 0 < n <= MAX_ANGLES):
         raise ValueError(f"--angles {given} is neither a file nor start:stop:count, such as 0:180:36.")
     return first + np.arange(n) * (last - first) / n
 
 
 def _read_lines(path: Path) -> Array:
-    _check_there(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
@@ -174,8 +159,9 @@ def _read_lines(path: Path) -> Array:
 
 
 def _load(path: Path) -> Array:
-    """Array of real numbers; read from the disk when it is used."""
-    _check_there(path)
+    """Memory-mapped array of real numbers."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
     try:
         with path.open("rb") as file:
             if file.read(6) != b"\x93NUMPY":
@@ -188,16 +174,8 @@ def _load(path: Path) -> Array:
     return np.asarray(array)
 
 
-def _check_there(path: Path) -> None:
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}.")
-
-
-# --- writing and telling ---
-
-
 def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:
-    """Bytes of the file, and the value that is white in a picture: the largest; 0 and less are black."""
+    """Bytes of the file, and the value that is white in a PNG: the largest; 0 and less are black."""
     buffer = BytesIO()
     if kind == ".npy":
         np.save(buffer, image, allow_pickle=False)
@@ -206,13 +184,13 @@ def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:
 
     white = max(float(image.max()), 0.0)
     levels = 2**bits - 1
-    grey = np.clip(image / (white or 1.0), 0, 1) * levels
-    Image.fromarray(np.rint(grey).astype(np.uint8 if bits == 8 else np.uint16)).save(buffer, format="PNG")
+    gray = np.clip(image / (white or 1.0), 0, 1) * levels
+    Image.fromarray(np.rint(gray).astype(np.uint8 if bits == 8 else np.uint16)).save(buffer, format="PNG")
     return buffer.getvalue(), white
 
 
 def reason(found: Reconstruction, options: dict[str, Any]) -> str:
-    """Why this gamma, and this share of chains."""
+    """Why this gamma, and this share of path graphs."""
     if options["gamma_features"] != "auto":
         return "gamma as given" + (", chain by held-out readings" if found.tried else "")
     gamma, judged = found.gamma_features, found.tried[found.gamma_features, found.gamma_samples, found.chain]

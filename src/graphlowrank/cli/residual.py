@@ -27,16 +27,18 @@ class Residual:
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
-        return self.X.shape
+        return self.X.shape[0], self.X.shape[1]
 
     @property
     def dtype(self) -> np.dtype:
         """Type of the entries."""
-        return self.X.dtype
+        dtype: np.dtype[Any] = self.X.dtype
+        return dtype
 
     def __getitem__(self, index: Any) -> Array:
         """Return the indexed entries, dense."""
-        return dense(self.X[index]) - np.asarray(self.low_rank[index], dtype=self.X.dtype)
+        low_rank: Array = np.asarray(self.low_rank[index], dtype=self.X.dtype)
+        return np.asarray(dense(self.X[index]) - low_rank)
 
     def divided_by(self, units: Array) -> Residual:
         """Return the residual with each feature divided by its unit (n_features,); the data are copied."""

@@ -76,11 +76,6 @@ def make_low_rank_on_graphs(
     random_state : int, RandomState or None, default=None
         Random seed.
 
-    Returns
-    -------
-    LowRankOnGraphs
-        Observed matrix, ground truth, graphs and labels.
-
     Examples
     --------
     >>> data = make_low_rank_on_graphs(200, 60, rank=3, random_state=0)
@@ -153,11 +148,6 @@ def make_block_matrix(
         Standard deviation of the normal noise, in standard deviations of the noiseless matrix.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    BlockMatrix
-        Observed matrix, ground truth, graphs and clusters.
 
     Examples
     --------
@@ -246,11 +236,6 @@ def make_noisy_circle(n_samples: int = 500, *, noise: float = 0.1, random_state:
         Standard deviation of the normal noise on each coordinate; the radius is 1.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    NoisyCircle
-        Noisy points, true points and angles.
 
     Examples
     --------

@@ -56,11 +56,6 @@ def make_moving_square(
     light : float, default=0.0
         Amplitude of the lighting, which rises and falls once in the video, between 0 and 0.5.
 
-    Returns
-    -------
-    MovingSquare
-        Video, background and masks.
-
     Examples
     --------
     >>> video = make_moving_square(10, (12, 16), size=4, light=0.1)
@@ -122,17 +117,12 @@ HEAD = (
 
 
 def shepp_logan_phantom(size: int = 256) -> Array:
-    """Draw the modified Shepp-Logan phantom.
+    """Draw the modified Shepp-Logan phantom, (size, size), between 0 (air) and 1 (skull).
 
     Parameters
     ----------
     size : int, default=256
         Height and width in pixels; the centers of the outermost pixels are at -1 and 1.
-
-    Returns
-    -------
-    ndarray of shape (size, size)
-        Between 0 (air) and 1 (skull).
 
     Examples
     --------

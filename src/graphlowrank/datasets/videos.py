@@ -93,11 +93,6 @@ def load_video(name: VideoName, *, colour: bool = False, folder: Folder = None) 
     folder : path or None, default=None
         Folder with ``i2r_bootstrap``, ``i2r_shoppingmall``, ``i2r_airport`` or ``cdnet_highway``, each with its frames
         and ``gt_masks.npz``; None searches ``$GRAPHLOWRANK_DATA`` and the user's cache.
-
-    Returns
-    -------
-    Video
-        Frames, masks and a description.
     """
     if name not in get_args(VideoName):
         raise ValueError(f"name must be one of {', '.join(get_args(VideoName))}; got {name!r}.")

@@ -177,7 +177,9 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return ``value`` for JSON; ``where`` is its name, in the file and in the TypeError if it cannot be stored."""
-        pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
+        pack: Callable[[Packer, Any, str], Any] = _PACK.get(
+            type(value), _pack_scalar if isinstance(value, np.generic) else _refuse
+        )
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TypeError(f"{where[:MAX_NAME]}... is nested more than {MAX_DEPTH} levels deep, or contains itself.")

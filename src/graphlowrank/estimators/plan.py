@@ -236,7 +236,8 @@ class _Pilot:
             knn_graph(X, 10 if n_neighbors == "auto" else n_neighbors, neighbors="approximate", random_state=self.seed)
             times.append(time.perf_counter() - begin)
         slope = max(times[1] - times[0], times[1] / 10) / (sizes[1] - sizes[0])
-        return times[1] + slope * (self.n_samples - sizes[1]) * (self.n_samples / sizes[1]) ** (SEARCH_EXPONENT - 1)
+        growth = float((self.n_samples / sizes[1]) ** (SEARCH_EXPONENT - 1))
+        return times[1] + slope * (self.n_samples - sizes[1]) * growth
 
     def fit(self, size: int, downsampling: float) -> Mapping[str, float]:
         """Return the stage times of a fit to ``size`` rows, of which one in ``downsampling`` is kept."""
@@ -263,7 +264,7 @@ class _Pilot:
         latent = (latent + WITHIN_STD * rng.standard_normal((size, N_LATENT))) / np.sqrt(np.arange(1, N_LATENT + 1))
         log_rates = latent.astype(dtype) @ rng.standard_normal((N_LATENT, self.n_features)).astype(dtype)
         log_rates *= LOG_RATE_STD / (float(log_rates.std()) or 1.0)
-        return np.log1p(rng.poisson(np.exp(log_rates + dtype(LOG_RATE_MEAN)))).astype(dtype)
+        return np.asarray(np.log1p(rng.poisson(np.exp(log_rates + dtype(LOG_RATE_MEAN)))), dtype=dtype)
 
     def stage_bytes(self, stage: str) -> float:
         """Return the memory in use: the process, the data, a scaled copy, graphs, and arrays of the stage."""

@@ -52,11 +52,6 @@ def knn_graph(
     n_jobs : int or None, default=None
         Number of threads; None for all cores.
 
-    Returns
-    -------
-    Graph
-        Graph with n_points nodes.
-
     Examples
     --------
     >>> import numpy as np

@@ -22,11 +22,6 @@ def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> s
         ``I - D^(-1/2) W D^(-1/2)`` with eigenvalues in [0, 2]; its null vectors are the square roots of the degrees, so
         it suits centered data only. The row of an isolated node is zero in both.
 
-    Returns
-    -------
-    csr_array of shape (n_nodes, n_nodes)
-        Of the dtype of ``weights``.
-
     Examples
     --------
     >>> import scipy.sparse as sp

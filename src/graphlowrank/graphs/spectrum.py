@@ -235,11 +235,6 @@ def estimate_spectrum(
     random_state : int, RandomState or None, default=None
         Source of the random vectors.
 
-    Returns
-    -------
-    Spectrum
-        Estimated counts and eigenvalues.
-
     Examples
     --------
     >>> from graphlowrank.graphs import grid_graph

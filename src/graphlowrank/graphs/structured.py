@@ -18,11 +18,6 @@ def grid_graph(shape: tuple[int, int], *, diagonals: bool = False) -> Graph:
     diagonals : bool, default=False
         Connect each pixel to its 8 neighbors instead of 4.
 
-    Returns
-    -------
-    Graph
-        Graph with height * width nodes.
-
     Examples
     --------
     >>> grid_graph((2, 3)).n_edges
@@ -47,11 +42,6 @@ def path_graph(n_nodes: int, *, reach: int = 1) -> Graph:
         Number of time steps.
     reach : int, default=1
         Maximal lag: each node is connected to the next ``reach`` ones.
-
-    Returns
-    -------
-    Graph
-        Graph with ``n_nodes`` nodes.
 
     Examples
     --------

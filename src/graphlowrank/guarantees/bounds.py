@@ -113,11 +113,6 @@ def alternate_bound(
     max_weight : float, default=1.0
         Largest importance weight of an entry (norms of the kept part are then weighted).
 
-    Returns
-    -------
-    Bound
-        Bound on both parts of the error.
-
     Examples
     --------
     >>> round(alternate_bound(0.1, 1.0, 2.0, gamma=1.0, gap_samples=0.01, gap_features=0.01).total, 3)
@@ -163,11 +158,6 @@ def approximate_bound(
     max_weight : float, default=1.0
         Largest importance weight.
 
-    Returns
-    -------
-    Bound
-        Bound on both parts of the error.
-
     Examples
     --------
     >>> round(approximate_bound(0.1, 1.0, 2.0, gamma=1.0, eigenvalue=0.01, next_eigenvalue=1.0).total, 3)
@@ -194,11 +184,6 @@ def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: flo
         ``lambda_k / lambda_k+1`` of the graph of this side.
     max_weight : float, default=1.0
         Largest importance weight.
-
-    Returns
-    -------
-    Bound
-        Bound on both parts of the error.
 
     Examples
     --------

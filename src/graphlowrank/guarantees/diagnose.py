@@ -162,11 +162,6 @@ def diagnose(
     **options
         Options of :class:`graphlowrank.CompressivePCA` where data are given, such as ``downsampling=(10, 2)``.
 
-    Returns
-    -------
-    Diagnosis
-        Measurements, bound and advice; ``print`` shows them as a table.
-
     Examples
     --------
     >>> from graphlowrank.datasets import make_low_rank_on_graphs

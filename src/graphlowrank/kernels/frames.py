@@ -1,7 +1,7 @@
-"""Background, evidence of foreground and mask of a video, a frame at a time while it is in cache.
+"""Background, foreground evidence and mask of a video, frame by frame to stay in cache.
 
-Frames come as planes, (channels, n_frames, n_pixels), so that loops over the pixels are contiguous. Arithmetic is in
-single precision, in the grey levels of the frames.
+Frames are planes (channels, n_frames, n_pixels), so that loops over pixels are contiguous. Arithmetic is in single
+precision, in the gray levels of the frames. Twins in numpy: ``video/foreground.py``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from .._backend import Array
 from .compiling import compiled
 from .objects import clean_mask
 
-TILE = 4096  # pixels of a sum of factors that stay in the first cache
-REACH = 2  # pixels on each side of the window in which a shadow is looked for; written out in `sum_windows`
-# Weights of the middle, of one and of two pixels off. One after the other they make a Gaussian of 1.35 pixels, nearly.
-NEAR, FURTHER = np.array([2, 1, 0], dtype=np.float32) / 4, np.array([3, 2, 1], dtype=np.float32) / 9
-NEAR_SHARE = np.float32(0.7)  # of the evidence around a pixel that it must have close by
+TILE = 4096  # pixels; a tile of the background stays in the L1 cache
+RADIUS = 2  # pixels, of the window of the shadow test; unrolled in `sum_windows`
+# Filter weights at distance 0, 1 and 2. In sequence: nearly a Gaussian with a standard deviation of 1.35 pixels.
+NARROW, WIDE = np.array([2, 1, 0], dtype=np.float32) / 4, np.array([3, 2, 1], dtype=np.float32) / 9
+HALO = np.float32(0.7)  # evidence is at most the narrow mean / 0.7, or objects would have a halo
 ZERO, TWO, TINY = np.float32(0), np.float32(2), np.float32(1e-12)
 
 
@@ -35,7 +35,7 @@ def add_factors(coefficients: Array, factors: Array, out: Array) -> None:
 
 @compiled(fastmath=True, error_model="numpy")
 def distances(frames: Array, f: int, background: Array, out: Array) -> None:
-    """Root mean square over the channels of frame ``f`` less its background (channels, n_pixels)."""
+    """Root mean square over the channels of the residual of frame ``f`` from its background (channels, n_pixels)."""
     n_channels = len(frames)
     out[:] = ZERO
     for channel in range(n_channels):
@@ -49,7 +49,7 @@ def distances(frames: Array, f: int, background: Array, out: Array) -> None:
 
 @compiled(fastmath=True)
 def smooth(image: Array, height: int, width: int, weights: Array, spare: Array, out: Array) -> None:
-    """Weighted mean of five by five pixels, borders being repeated; ``weights`` are of the middle, one off, two off.
+    """Separable 5 x 5 filter with repeated borders; ``weights`` are those at distance 0, 1 and 2.
 
     ``spare`` is overwritten; ``out`` may be the image itself.
     """
@@ -68,7 +68,7 @@ def smooth(image: Array, height: int, width: int, weights: Array, spare: Array, 
 
 @compiled(fastmath=True)
 def mean_of_rows(line: Array, up: Array, down: Array, up2: Array, down2: Array, weights: Array, out: Array) -> None:
-    """First half of :func:`smooth`: weighted mean of five rows."""
+    """Vertical half of :func:`smooth`."""
     middle, one, two = weights[0], weights[1], weights[2]
     for x in range(len(out)):
         out[x] = middle * line[x] + one * (up[x] + down[x]) + two * (up2[x] + down2[x])
@@ -76,11 +76,11 @@ def mean_of_rows(line: Array, up: Array, down: Array, up2: Array, down2: Array, 
 
 @compiled(fastmath=True)
 def mean_along(line: Array, weights: Array, out: Array) -> None:
-    """Second half of :func:`smooth`: weighted mean of five pixels of a row."""
+    """Horizontal half of :func:`smooth`."""
     width = len(line)
     middle, one, two = weights[0], weights[1], weights[2]
     inside, left, here, right, right2 = out[2:], line[1:], line[2:], line[3:], line[4:]
-    for x in range(width - 4):  # from 0: an index that might be negative would not be vectorised
+    for x in range(width - 4):  # from 0: a possibly negative index would not be vectorized
         inside[x] = middle * here[x] + one * (left[x] + right[x]) + two * (line[x] + right2[x])
     for side in range(2):
         for border in range(min(2, width)):
@@ -93,21 +93,21 @@ def mean_along(line: Array, weights: Array, out: Array) -> None:
 
 
 @compiled(fastmath=True)
-def excuse_shadows(
+def discount_shadows(
     frames: Array, f: int, background: Array, height: int, width: int, darkest: float, lines: Array, evidence: Array
 ) -> None:
-    """Lower the evidence where the frame is the background in less light.
+    """Lower the evidence in shadows.
 
-    In the window around a pixel the frame is ``gain * background + rest``, by least squares. Where the pixel is darker
-    than the background and the gain is at least ``darkest``, only the rest speaks for foreground. Rows are worked on
-    one by one, in ``lines`` (8, width): the products of a window of rows do not leave the cache.
+    In the window around a pixel the frame is ``gain * background + residual``, by least squares. Where the pixel is
+    darker than the background and the gain is at least ``darkest``, the evidence is at most twice the root mean square
+    residual. Rows are processed one by one in ``lines`` (8, width), which stays in cache.
     """
     n_channels = len(frames)
     difference, counts = lines[6], lines[7]
     lines[0] = np.float32(n_channels)
     sum_windows(lines[0], counts)
     for y in range(height):
-        top, bottom = max(0, y - REACH), min(height, y + REACH + 1)
+        top, bottom = max(0, y - RADIUS), min(height, y + RADIUS + 1)
         lines[:3] = ZERO
         difference[:] = ZERO
         for channel in range(n_channels):
@@ -121,19 +121,19 @@ def excuse_shadows(
         for product in range(3):
             sum_windows(lines[product], lines[3 + product])
         line = evidence[y * width : (y + 1) * width]
-        excuse_line(line, lines[3], lines[4], lines[5], difference, counts, np.float32(bottom - top), darkest)
+        discount_line(line, lines[3], lines[4], lines[5], difference, counts, np.float32(bottom - top), darkest)
 
 
 @compiled(fastmath=True, error_model="numpy")
-def excuse_line(
+def discount_line(
     line: Array, xx: Array, xb: Array, bb: Array, difference: Array, counts: Array, n_rows: float, darkest: float
 ) -> None:
-    """One row of :func:`excuse_shadows`; ``xx``, ``xb`` and ``bb`` are sums over the windows around its pixels."""
+    """One row of :func:`discount_shadows`; ``xx``, ``xb`` and ``bb`` are sums over windows."""
     least = np.float32(darkest)
     for x in range(len(line)):
         gain = xb[x] / max(bb[x], TINY)
-        rest = TWO * np.sqrt(max(xx[x] - gain * xb[x], ZERO) / (n_rows * counts[x]))
-        lowered = min(line[x], rest)
+        residual = TWO * np.sqrt(max(xx[x] - gain * xb[x], ZERO) / (n_rows * counts[x]))
+        lowered = min(line[x], residual)
         line[x] = lowered if (difference[x] < ZERO) & (gain > least) else line[x]
 
 
@@ -156,16 +156,16 @@ def add_difference(x: Array, b: Array, out: Array) -> None:
 
 @compiled(fastmath=True)
 def sum_windows(line: Array, out: Array) -> None:
-    """Sum over the window around each pixel of a row; it ends at the borders."""
+    """Sum over the window around each pixel of a row, clipped at the borders."""
     width = len(line)
-    inside, one, two, three, four = out[REACH:], line[1:], line[2:], line[3:], line[4:]
-    for x in range(width - 2 * REACH):  # from 0: an index that might be negative would not be vectorised
+    inside, one, two, three, four = out[RADIUS:], line[1:], line[2:], line[3:], line[4:]
+    for x in range(width - 2 * RADIUS):  # from 0: a possibly negative index would not be vectorized
         inside[x] = line[x] + one[x] + two[x] + three[x] + four[x]
     for side in range(2):
-        for border in range(min(REACH, width)):
+        for border in range(min(RADIUS, width)):
             x = width - 1 - border if side else border
             out[x] = ZERO
-            for other in range(max(0, x - REACH), min(width, x + REACH + 1)):
+            for other in range(max(0, x - RADIUS), min(width, x + RADIUS + 1)):
                 out[x] += line[other]
 
 
@@ -173,26 +173,25 @@ def sum_windows(line: Array, out: Array) -> None:
 def find_evidence(
     frames: Array, f: int, background: Array, height: int, width: int, darkest: float, buffers: Array, lines: Array
 ) -> None:
-    """Smoothed distance of frame ``f`` from its background (channels, n_pixels), left in ``buffers[0]`` of three.
+    """Evidence of frame ``f`` against its background (channels, n_pixels), written to ``buffers[0]`` of three.
 
-    It is the mean over some pixels around, unless there is less close by: objects would have a halo. ``darkest`` is the
-    gain of the deepest shadow that is excused; 1 excuses none.
+    ``darkest`` is the smallest gain of a shadow; 1 discounts none.
     """
-    evidence, near, spare = buffers[0], buffers[1], buffers[2]
+    evidence, narrow, spare = buffers[0], buffers[1], buffers[2]
     distances(frames, f, background, evidence)
     if darkest < 1:
-        excuse_shadows(frames, f, background, height, width, darkest, lines, evidence)
-    smooth(evidence, height, width, NEAR, spare, near)
-    smooth(near, height, width, FURTHER, spare, evidence)
+        discount_shadows(frames, f, background, height, width, darkest, lines, evidence)
+    smooth(evidence, height, width, NARROW, spare, narrow)
+    smooth(narrow, height, width, WIDE, spare, evidence)
     for j in range(len(evidence)):
-        evidence[j] = min(evidence[j], near[j] / NEAR_SHARE)
+        evidence[j] = min(evidence[j], narrow[j] / HALO)
 
 
 @compiled()
 def evidence_rows(
     start: int, stop: int, frames: Array, background: Array, height: int, width: int, darkest: float, out: Array
 ) -> None:
-    """``out[f]``: evidence of frames start <= f < stop against a background (channels, n_frames, n_pixels)."""
+    """Evidence ``out[f]`` of frames start <= f < stop against a background (channels, n_frames, n_pixels)."""
     buffers, lines = np.empty((3, frames.shape[2]), np.float32), np.empty((8, width), np.float32)
     for f in range(start, stop):
         find_evidence(frames, f, background[:, f], height, width, darkest, buffers, lines)
@@ -203,7 +202,7 @@ def evidence_rows(
 def mask_rows(
     start: int, stop: int, evidence: Array, height: int, width: int, threshold: float, smallest: int, mask: Array
 ) -> None:
-    """``mask[f]`` of evidence of frames start <= f < stop."""
+    """Masks of the evidence of frames start <= f < stop."""
     labels, sizes = np.empty(evidence.shape[1], np.int32), np.empty(evidence.shape[1] // 2 + 2, np.int32)
     for f in range(start, stop):
         for j in range(evidence.shape[1]):
@@ -228,9 +227,9 @@ def separate_rows(
     foreground: Array,
     mask: Array,
 ) -> None:
-    """Background ``coefficients[f] @ factors[channel]``, mask and residual under it, of frames start <= f < stop.
+    """Background ``coefficients[f] @ factors[channel]``, mask, and residual under it, of frames start <= f < stop.
 
-    ``brightest`` is the largest value of whole numbers; the background is rounded to them. 0 leaves it as it is.
+    ``brightest`` is the largest integer, to which the background is clipped and rounded; 0 for floats.
     """
     n_channels, _, n_pixels = frames.shape
     buffers, lines = np.empty((3, n_pixels), np.float32), np.empty((8, width), np.float32)
@@ -252,7 +251,7 @@ def separate_rows(
 
 @compiled(fastmath=True)
 def write_planes(frame: Array, decoded: Array, mask: Array, top: float, background: Array, foreground: Array) -> None:
-    """Write the background, in whole numbers unless ``top`` is 0, and what is left of the frame under the mask."""
+    """Write the background, rounded unless ``top`` is 0, and the residual under the mask."""
     if top > 0:
         for j in range(len(frame)):
             background[j] = np.rint(min(max(decoded[j], ZERO), top))

@@ -1,17 +1,17 @@
-"""Connected parts of masks."""
+"""Connected components of masks: remove small objects, fill small holes."""
 
 from __future__ import annotations
 
 from .._backend import Array
 from .compiling import compiled
 
-HOLE = 10  # times the smallest object: windows of cars and such
-ENDLESS = 2**30  # size of what reaches the border
+HOLE = 10  # largest hole that is filled, in smallest objects
+ENDLESS = 2**30  # size of components that touch the border
 
 
 @compiled()
 def root_of(parents: Array, label: int) -> int:
-    """First label of a part; the way there is shortened."""
+    """Root of a label, with path halving."""
     while parents[label] != label:
         parents[label] = parents[parents[label]]
         label = parents[label]
@@ -20,7 +20,7 @@ def root_of(parents: Array, label: int) -> int:
 
 @compiled()
 def join(parents: Array, first: int, second: int) -> int:
-    """Make two parts one; return its label."""
+    """Join two components; return their root."""
     first, second = root_of(parents, first), root_of(parents, second)
     if first < second:
         parents[second] = first
@@ -31,19 +31,19 @@ def join(parents: Array, first: int, second: int) -> int:
 
 @compiled()
 def clean_mask(mask: Array, height: int, width: int, smallest: int, labels: Array, parents: Array) -> None:
-    """Clear objects of fewer than ``smallest`` pixels, then fill holes of fewer than ``HOLE`` times that, in place.
+    """Remove objects of fewer than ``smallest`` pixels, then fill holes of fewer than ``HOLE`` times that, in place.
 
-    Pixels of an object may touch at a corner; those of a hole share a side, and a hole does not reach the border.
-    ``labels`` (n_pixels,) and ``parents`` (n_pixels // 2 + 2,) are overwritten.
+    Objects are 8-connected, holes are 4-connected and do not touch the border. ``labels`` (n_pixels,) and ``parents``
+    (n_pixels // 2 + 2,) are overwritten.
     """
-    n_labels = label_parts(mask, True, height, width, labels, parents)  # noqa: FBT003
+    n_labels = label_components(mask, True, height, width, labels, parents)  # noqa: FBT003
     count_pixels(labels, parents, n_labels)
     for j in range(len(mask)):
         if labels[j] and parents[labels[j]] < smallest:
             mask[j] = False
     if not mask.any():
         return
-    n_labels = label_parts(mask, False, height, width, labels, parents)  # noqa: FBT003
+    n_labels = label_components(mask, False, height, width, labels, parents)  # noqa: FBT003
     count_pixels(labels, parents, n_labels)
     for x in range(width):
         parents[labels[x]] = parents[labels[(height - 1) * width + x]] = ENDLESS
@@ -55,10 +55,10 @@ def clean_mask(mask: Array, height: int, width: int, smallest: int, labels: Arra
 
 
 @compiled()
-def label_parts(mask: Array, value: bool, height: int, width: int, labels: Array, parents: Array) -> int:  # noqa: FBT001
-    """Give numbers from 1 to the connected parts of pixels of a value; return one more than the last.
+def label_components(mask: Array, value: bool, height: int, width: int, labels: Array, parents: Array) -> int:  # noqa: FBT001
+    """Label connected components of pixels of a value from 1; return one more than the last label.
 
-    A part may have several numbers, which ``parents`` joins. Only parts of True are connected at corners.
+    ``parents`` joins the labels of one component. Components of True are 8-connected, of False 4-connected.
     """
     n_labels = 1
     for y in range(height):
@@ -83,15 +83,15 @@ def label_parts(mask: Array, value: bool, height: int, width: int, labels: Array
 
 @compiled()
 def count_pixels(labels: Array, parents: Array, n_labels: int) -> None:
-    """Give each part one label, and put its size in the place of its parent."""
-    for label in range(1, n_labels):  # in this order: a parent's label is smaller, and is a root by now
+    """Give each component one label, and replace ``parents`` by the sizes of the components."""
+    for label in range(1, n_labels):  # in this order: the label of a parent is smaller, and already a root
         parents[label] = parents[parents[label]]
     parents[0] = 0
     for j in range(len(labels)):
         labels[j] = parents[labels[j]]
     parents[:n_labels] = 0
     begin = 0
-    for j in range(1, len(labels) + 1):  # run by run: adding 1 over and over to one place is slow
+    for j in range(1, len(labels) + 1):  # run by run: repeated increments of one entry are slow
         if j == len(labels) or labels[j] != labels[begin]:
             parents[labels[begin]] += j - begin
             begin = j

@@ -25,11 +25,6 @@ def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     y_true, y_pred : array-like of shape (n_samples,)
         Classes and clusters.
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
     Examples
     --------
     >>> clustering_error([0, 0, 1, 1], [1, 1, 0, 1])
@@ -78,11 +73,6 @@ def modularity(weights: GraphLike, labels: ArrayLike) -> float:
     labels : array-like of shape (n_nodes,)
         Clusters.
 
-    Returns
-    -------
-    float
-        Modularity.
-
     Examples
     --------
     >>> modularity([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
@@ -114,11 +104,6 @@ def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = 
         Clusters.
     n_clusters : int or None, default=None
         Expected number of clusters; each that is missing, or has no edge, counts as 1. None for those in ``labels``.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------

@@ -80,11 +80,6 @@ def best_f1(truth: ArrayLike, values: ArrayLike) -> BestF1:
     values : array-like
         Residual of the same shape, such as frames minus their background.
 
-    Returns
-    -------
-    BestF1
-        F1 and threshold.
-
     Examples
     --------
     >>> best_f1([False, True, True, False], [0.1, -0.9, 0.8, 0.2])

@@ -48,11 +48,6 @@ def approximate_rank(X: ArrayLike, threshold: float = RANK_THRESHOLD) -> int:
     threshold : float, default=0.1
         Above 0, at most 1. Singular values at the level of rounding errors are never counted.
 
-    Returns
-    -------
-    int
-        Rank.
-
     Examples
     --------
     >>> approximate_rank([[5.0, 0.0], [0.0, 0.4]])

@@ -277,7 +277,7 @@ def is_complete(values: Any) -> bool:
 
 def stored_values(block: Any) -> Array:
     """Values of a dense array; stored values of a sparse one."""
-    return block.data if sp.issparse(block) else block
+    return np.asarray(block.data if sp.issparse(block) else block)
 
 
 def missing_in(block: Any) -> Array:

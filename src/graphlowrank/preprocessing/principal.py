@@ -78,11 +78,12 @@ class _Centered:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.X.shape
+        return self.X.shape[0], self.X.shape[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.X.dtype
+        dtype: np.dtype[Any] = self.X.dtype
+        return dtype
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         for rows, block in blocks(self.X):
@@ -109,4 +110,4 @@ def _gram_basis(centered: _Centered, k: int) -> Array:
         gram += wide.T @ wide
     with single_threaded_libraries():  # BLAS threads that wait for a busy core slow down a small problem a hundredfold
         _, vectors = eigh(gram, subset_by_index=(n_features - k, n_features - 1))
-    return vectors.astype(centered.dtype)
+    return np.asarray(vectors, dtype=centered.dtype)

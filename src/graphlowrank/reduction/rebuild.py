@@ -48,11 +48,6 @@ def reduce_graph(
     random_state : int, RandomState or None, default=None
         Random seed.
 
-    Returns
-    -------
-    Graph or None
-        Graph with n_kept nodes.
-
     Examples
     --------
     >>> import numpy as np

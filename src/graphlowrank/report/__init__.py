@@ -1,5 +1,6 @@
-"""One self-contained HTML page of results."""
+"""Self-contained HTML pages of results; imported by the commands only."""
 
-from .page import GraphSize, Report, Score, missing_extras, render_page
+from .demo_page import GraphSize, Report, Score, render_page
+from .page import library_versions, missing_extras, render
 
-__all__ = ["GraphSize", "Report", "Score", "missing_extras", "render_page"]
+__all__ = ["GraphSize", "Report", "Score", "library_versions", "missing_extras", "render", "render_page"]

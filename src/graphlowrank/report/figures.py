@@ -1,4 +1,4 @@
-"""Pictures of the report, as PNG bytes. Figures are built by hand: no pyplot, so no global state."""
+"""Figures of the demo page as PNG, drawn without pyplot and its global state."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ import numpy as np
 
 from .._backend import Array
 
-WIDTH = 5.5  # inches: labels stay legible when the picture is scaled to the width of a phone
-DPI = 200  # 1100 pixels
-COLOURS = ("#8a8f98", "#d1495b", "#edae49", "#00798c", "#9b72cf", "#2e8b57")
+WIDTH = 5.5  # inches; labels stay legible on a phone
+DPI = 200
+COLORS = ("#8a8f98", "#d1495b", "#edae49", "#00798c", "#9b72cf", "#2e8b57")
 
 
 def digits_picture(rows: Mapping[str, Array], *, ink: str = "#1c1f24", paper: str | None = None) -> bytes:
-    """Rows of small images, each with its name at the left.
+    """Rows of small images (n_images, height, width) in [0, 1], each with its name at the left.
 
-    Parameters
-    ----------
-    rows
-        Name to images (n_images, height, width) with values about [0, 1].
-    ink
-        Colour of the names.
-    paper
-        Colour of the background; None for transparent.
+    ``ink`` is the color of the text, ``paper`` that of the background (None: transparent).
     """
     from matplotlib.figure import Figure
 
@@ -46,26 +39,16 @@ def digits_picture(rows: Mapping[str, Array], *, ink: str = "#1c1f24", paper: st
 def singular_values_picture(
     spectra: Mapping[str, Array], *, threshold: float, ink: str = "#1c1f24", paper: str | None = None
 ) -> bytes:
-    """Singular values over their first, with the line under which the rank rule counts no more.
-
-    Parameters
-    ----------
-    spectra
-        Name to decreasing singular values.
-    threshold
-        Height of the line.
-    ink, paper
-        Colours of text and background, see :func:`digits_picture`.
-    """
+    """Singular values relative to the first, with the threshold of the rank rule as a line."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
     axes = figure.add_subplot(facecolor="none")
-    for (name, values), colour in zip(spectra.items(), COLOURS, strict=False):
+    for (name, values), color in zip(spectra.items(), COLORS, strict=False):
         relative = values / values[0]
-        index = 1 + np.flatnonzero(relative > 1e-3)  # past the rank of a matrix there is only rounding
+        index = 1 + np.flatnonzero(relative > 1e-3)  # smaller ones are rounding errors
         style = "--" if name == "clean" else "-"
-        axes.semilogy(index, relative[index - 1], style, color=colour, lw=1.8, label=name)
+        axes.semilogy(index, relative[index - 1], style, color=color, lw=1.8, label=name)
     axes.axhline(threshold, color=ink, lw=0.8, ls=":")
     rule = f"rank rule: {threshold:g} of the first"
     axes.text(1, threshold * 1.04, rule, color=ink, fontsize=8, va="bottom")
@@ -78,13 +61,13 @@ def singular_values_picture(
 
 
 def _strip(images: Array) -> Array:
-    """Images side by side, a transparent (NaN) pixel around each."""
+    """Images side by side, with a transparent (NaN) border."""
     padded = np.pad(np.asarray(images, dtype=float), ((0, 0), (1, 1), (1, 1)), constant_values=np.nan)
     return np.concatenate(list(padded), axis=1)
 
 
 def draw_in_ink(axes: Any, ink: str) -> None:
-    """Text, ticks and the two axes that are kept in one colour."""
+    """Draw text, ticks and the left and bottom axes in one color."""
     axes.tick_params(which="both", colors=ink, labelsize=9)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -94,7 +77,7 @@ def draw_in_ink(axes: Any, ink: str) -> None:
 
 
 def as_png(figure: Any, paper: str | None = None, dpi: int = DPI) -> bytes:
-    """Picture of a figure; ``paper`` is the colour of its background, None for transparent."""
+    """PNG of a figure; ``paper`` is the color of its background, None for transparent."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)

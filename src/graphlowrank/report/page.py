@@ -1,81 +1,25 @@
-"""The page of a demo run: its record, and the record as HTML."""
+"""The shared base of all HTML pages: one environment, one style, one set of parts.
+
+A page is a template that extends ``templates/base.html``, which has the style and shows what every page has: title,
+summary, warnings, facts, command and versions. ``templates/parts.html`` has the charts and tables that pages share.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from platform import python_version
+from typing import Literal
 
-from .._backend import Array
-from .figures import digits_picture, singular_values_picture
+from .. import __version__
 
 EXTRAS = ("matplotlib", "jinja2")
-LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"
-
-
-@dataclass(frozen=True)
-class Score:
-    """How one system did; None where it does not do that task. Seconds run from the data to the result."""
-
-    system: str
-    recovery_error: float | None
-    recovery_seconds: float | None
-    clustering_error: float | None
-    clustering_seconds: float | None
-
-
-@dataclass(frozen=True)
-class GraphSize:
-    """Size of a graph."""
-
-    graph: str
-    nodes: int
-    edges: int
-    components: int
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """Everything a page shows.
-
-    Attributes
-    ----------
-    summary
-        What was done, in sentences.
-    scores
-        Rows of the table.
-    notes
-        Remarks under the table, without which it would mislead.
-    images
-        Row name to images (n_images, height, width).
-    spectra
-        Name to decreasing singular values; ``rank_threshold`` is the rank rule's.
-    graphs
-        Sizes of the graphs.
-    stages
-        Model to the seconds of each of its stages.
-    parameters
-        What the run was called with, and what "auto" became.
-    versions
-        Library to version.
-    command
-        Command line that repeats the run.
-    """
-
-    summary: str
-    scores: Sequence[Score]
-    notes: Sequence[str]
-    images: Mapping[str, Array]
-    spectra: Mapping[str, Array]
-    rank_threshold: float
-    graphs: Sequence[GraphSize]
-    stages: Mapping[str, Mapping[str, float]]
-    parameters: Mapping[str, Any]
-    versions: Mapping[str, str]
-    command: str
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
+LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
+TEMPLATES = Path(__file__).with_name("templates")
+DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
 
 
 def missing_extras() -> list[str]:
@@ -83,25 +27,52 @@ def missing_extras() -> list[str]:
     return [name for name in EXTRAS if find_spec(name) is None]
 
 
-def render_page(report: Report) -> str:
-    """HTML page with everything in it: pictures are data URIs, the style is inline, nothing is fetched."""
-    from jinja2 import Environment, StrictUndefined
+def render(
+    template: str, *, folder: Path | None = None, extra: Literal["plots", "video"] = "plots", **context: object
+) -> str:
+    """Render a page to one self-contained HTML file: inline style, pictures as data URIs, nothing is fetched.
 
-    source = files(__package__).joinpath("page.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(source)
-    stage_names = list(dict.fromkeys(name for seconds in report.stages.values() for name in seconds))
-    return template.render(
-        report=report,
-        stage_names=stage_names,
-        digits=_in_both_inks(lambda ink: digits_picture(report.images, ink=ink)),
-        spectra=_in_both_inks(
-            lambda ink: singular_values_picture(report.spectra, threshold=report.rank_threshold, ink=ink)
-        ),
-    )
+    Parameters
+    ----------
+    template : str
+        File name of a template that extends "base.html".
+    folder : Path or None, default=None
+        Where the template is, if not in this package.
+    extra : {"plots", "video"}, default="plots"
+        Extra of the package to name if Jinja is missing.
+    **context
+        Variables of the template. The base shows ``title`` and, where given, ``over`` (the line above the title),
+        ``summary`` and ``warnings`` (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``.
+
+    Raises
+    ------
+    ImportError
+        Without Jinja.
+    """
+    try:
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(f"Pages need Jinja: pip install graphlowrank[{extra}]") from error
+    environment = Environment(
+        loader=FileSystemLoader([*([] if folder is None else [folder]), TEMPLATES]),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    page = environment.get_template(template).render({**DEFAULTS, **context})
+    return page.encode(errors="replace").decode()  # file names may hold surrogates, which UTF-8 cannot encode
 
 
-def _in_both_inks(draw: Callable[[str], bytes]) -> dict[str, str]:
-    """Draw a picture for light and for dark pages; return their data URIs."""
-    inks = {"light": LIGHT_INK, "dark": DARK_INK}
-    return {scheme: f"data:image/png;base64,{b64encode(draw(ink)).decode()}" for scheme, ink in inks.items()}
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that results depend on, without importing them."""
+    found = {"graphlowrank": __version__, "python": python_version()}
+    for library in LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:  # a build under another name, such as conda's
+            continue
+    return found
+
+
+def data_uri(image: bytes) -> str:
+    """Return the data URI of a PNG or JPEG image."""
+    kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{b64encode(image).decode()}"

@@ -125,11 +125,6 @@ def cumulative_coherence(graph: GraphLike, k: int, **options: Any) -> float:
     graph, k, **options
         As in :func:`local_coherence`. The maximum of n noisy estimates is biased upwards.
 
-    Returns
-    -------
-    float
-        nu_k.
-
     Examples
     --------
     >>> from graphlowrank.graphs import grid_graph
@@ -141,7 +136,7 @@ def cumulative_coherence(graph: GraphLike, k: int, **options: Any) -> float:
 
 
 def optimal_distribution(graph: GraphLike, k: int, *, uniform_share: float = 0.0, **options: Any) -> Array:
-    """Return sampling probabilities proportional to the local coherence (Puy et al. 2016, section 2.2).
+    """Return sampling probabilities (n_nodes,) proportional to the local coherence (Puy et al. 2016, section 2.2).
 
     With them about ``k log k`` draws suffice on any graph; uniform sampling may need all nodes.
 
@@ -152,11 +147,6 @@ def optimal_distribution(graph: GraphLike, k: int, *, uniform_share: float = 0.0
     uniform_share : float, default=0.0
         Weight of the uniform distribution mixed in. It makes every node possible and bounds the importance weights by
         ``1 / uniform_share``, at the price of ``1 / (1 - uniform_share)`` times the draws.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Probabilities.
 
     Examples
     --------

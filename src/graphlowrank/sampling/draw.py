@@ -62,7 +62,7 @@ def draw(
 
 
 def inclusion_probabilities(distribution: Array, size: int, n_nodes: int | None = None) -> Array:
-    """Probability of each node to be among ``size`` distinct ones: ``min(1, c distribution)`` with sum ``size``.
+    """Probability (n_nodes,) of each node to be among ``size`` distinct ones: ``min(1, c distribution)``, sum ``size``.
 
     Nodes that would be drawn more than once are kept with certainty.
 
@@ -74,11 +74,6 @@ def inclusion_probabilities(distribution: Array, size: int, n_nodes: int | None 
         Number of nodes to draw.
     n_nodes : int or None, default=None
         Expected length of ``distribution``.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Inclusion probabilities.
 
     Examples
     --------
@@ -115,7 +110,7 @@ def _systematic(probabilities: Array, size: int, rng: np.random.RandomState) -> 
 
 
 def importance_weights(indices: Array, distribution: Array, size: int) -> Array:
-    """Return the importance weights ``(m / n) / inclusion probability`` of the m nodes of a draw.
+    """Return the importance weights (m,) of the m nodes of a draw, ``(m / n) / inclusion probability``.
 
     ``(n / m) sum_i w_i x_i^2`` over the kept nodes has expectation ``||x||^2``, up to the nodes that were added for
     their component. A uniform draw has weights 1.
@@ -128,11 +123,6 @@ def importance_weights(indices: Array, distribution: Array, size: int) -> Array:
         Probabilities that they were drawn with.
     size : int
         Number of nodes drawn.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Importance weights.
 
     Examples
     --------

@@ -49,11 +49,6 @@ def isometry(basis: Array, indices: Array, weights: Array | None = None) -> Isom
     weights : ndarray of shape (m,) or None, default=None
         Importance weights of a draw that is not uniform, see :func:`importance_weights`.
 
-    Returns
-    -------
-    Isometry
-        Smallest and largest ratio.
-
     Examples
     --------
     >>> isometry(np.full((4, 1), 0.5), np.array([0, 3])).delta
@@ -95,11 +90,6 @@ def empirical_rip(
         Number of random matrices.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    Isometry
-        Smallest and largest ratio.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Images from few linear measurements: projections, random ones, entries, frequencies.
+"""Images from few linear measurements.
 
 .. autosummary::
-    reconstruct           measurements -> image, smooth on graphs between its rows and columns
+    reconstruct           measurements -> image, smooth on graphs of its rows and columns
     projection_matrix     parallel-beam projections, as a sparse matrix
-    covering_detectors    how many detectors see the whole image
-    entry_sampling        some entries: matrix completion
+    covering_detectors    number of detectors that cover the whole image
+    entry_sampling        some pixels: matrix completion
     gaussian_projections  random measurements
-    fourier_sampling      some frequencies (MRI); radial_mask chooses the usual ones
+    fourier_sampling      some frequencies (MRI); see radial_mask
     row_subset            some of the measurements
 """
 

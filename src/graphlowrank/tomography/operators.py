@@ -1,7 +1,7 @@
-"""Linear measurements of an image: how to make them, restrict them and check them.
+"""Measurement operators: entries, Gaussian projections and frequencies of an image, and their validation.
 
-An operator maps an image, flattened row by row, to a vector of real measurements. It is an array, a sparse matrix or a
-:class:`scipy.sparse.linalg.LinearOperator`. Tomography has a module of its own, ``projection``.
+An operator maps an image, flattened in row-major order, to real measurements. It is an array, a sparse matrix or a
+:class:`scipy.sparse.linalg.LinearOperator`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,21 @@ from sklearn.utils import check_random_state
 
 from .._backend import Array
 
-MOST_DENSE_ENTRIES = 100_000_000  # 800 MB
-ADJOINT_TOLERANCE = 1e-4  # far above the rounding of float32, far below what misleads a solver
+MAX_DENSE_ENTRIES = 100_000_000  # 800 MB
+ADJOINT_RTOL = 1e-4  # well above rounding errors of float32, well below what misleads a solver
 
 
 def entry_sampling(mask: Any) -> sp.csr_array:
-    """Read single pixels: the rows of the identity where ``mask`` is True (matrix completion).
+    """Measure single pixels: the rows of the identity where ``mask`` is True (matrix completion).
 
     Parameters
     ----------
-    mask
-        (height, width) True for the pixels that are measured.
+    mask : bool array (height, width)
+        True for the measured pixels.
 
     Returns
     -------
-    A
-        (number of True, height * width).
+    A : csr_array (number of True, height * width)
 
     Examples
     --------
@@ -46,21 +45,21 @@ def entry_sampling(mask: Any) -> sp.csr_array:
 
 
 def gaussian_projections(shape: tuple[int, int], n_measurements: int, *, random_state: Any = None) -> Array:
-    """Draw independent Gaussian entries of variance 1 / n_measurements: lengths are kept on average.
+    """Draw independent Gaussian entries of variance 1 / n_measurements, which preserves norms in expectation.
 
     Parameters
     ----------
-    shape
-        (height, width) of the image.
-    n_measurements
+    shape : (int, int)
+        Height and width of the image.
+    n_measurements : int
         Number of rows.
-    random_state
+    random_state : int, RandomState or None, default=None
         Seed, or generator as in scikit-learn.
 
     Returns
     -------
-    A
-        (n_measurements, height * width); up to 100 million entries.
+    A : array (n_measurements, height * width)
+        At most 100 million entries.
 
     Examples
     --------
@@ -70,39 +69,38 @@ def gaussian_projections(shape: tuple[int, int], n_measurements: int, *, random_
     height, width = check_image_shape(shape)
     n_measurements = check_count("n_measurements", n_measurements)
     n_entries = n_measurements * height * width
-    if n_entries > MOST_DENSE_ENTRIES:
+    if n_entries > MAX_DENSE_ENTRIES:
         raise ValueError(
             f"{n_measurements} dense projections of {height} x {width} pixels have {n_entries:,} entries, more than "
-            f"{MOST_DENSE_ENTRIES:,}; take fewer, or fourier_sampling, which stores none."
+            f"{MAX_DENSE_ENTRIES:,}; use fewer, or fourier_sampling, which stores none."
         )
-    deviation = 1 / np.sqrt(n_measurements)
-    return np.asarray(check_random_state(random_state).normal(scale=deviation, size=(n_measurements, height * width)))
+    std = 1 / np.sqrt(n_measurements)
+    return np.asarray(check_random_state(random_state).normal(scale=std, size=(n_measurements, height * width)))
 
 
 def fourier_sampling(shape: tuple[int, int], mask: Any) -> LinearOperator:
-    """Read some frequencies of a real image (magnetic resonance): the orthonormal 2-D Fourier transform, undersampled.
+    """Measure some frequencies of a real image, as in MRI: the orthonormal 2-D Fourier transform, undersampled.
 
-    The measurements are real: first the real parts at the kept frequencies, row by row, then the imaginary parts. A
-    real image has conjugate values at mirrored frequencies. The rows are orthogonal where only one of the two is kept;
-    keeping both says nothing new. The norm of the operator is at most 1.
+    The measurements are the real parts at the kept frequencies, in row-major order, then the imaginary parts. Mirrored
+    frequencies of a real image are conjugate: rows are orthogonal if only one of the two is kept, and keeping both adds
+    no information. The norm of the operator is at most 1.
 
     Parameters
     ----------
-    shape
-        (height, width) of the image.
-    mask
-        (height, width) True for the frequencies kept, in the order of ``numpy.fft.fft2``: mean first.
+    shape : (int, int)
+        Height and width of the image.
+    mask : bool array (height, width)
+        True for the kept frequencies, in the order of ``numpy.fft.fft2``: mean first.
 
     Returns
     -------
-    A
-        (2 * number of True, height * width).
+    A : LinearOperator (2 * number of True, height * width)
 
     Examples
     --------
     >>> import numpy as np
     >>> A = fourier_sampling((2, 2), [[True, False], [False, False]])
-    >>> float((A @ np.array([1.0, 2.0, 3.0, 4.0]))[0])  # sum over the root of the number of pixels
+    >>> float((A @ np.array([1.0, 2.0, 3.0, 4.0]))[0])  # sum of the pixels / sqrt(number of pixels)
     5.0
     """
     shape = check_image_shape(shape)
@@ -123,19 +121,19 @@ def fourier_sampling(shape: tuple[int, int], mask: Any) -> LinearOperator:
 
 
 def radial_mask(shape: tuple[int, int], n_lines: int) -> Array:
-    """Mark the frequencies on a star of lines through the mean, at equal angles, for :func:`fourier_sampling`.
+    """Select the frequencies on lines through the mean at equal angles, for :func:`fourier_sampling`.
 
     Parameters
     ----------
-    shape
-        (height, width) of the image.
-    n_lines
-        Lines from border to border; the first runs along a row.
+    shape : (int, int)
+        Height and width of the image.
+    n_lines : int
+        Lines from border to border; the first is horizontal.
 
     Returns
     -------
-    mask
-        (height, width) in the order of ``numpy.fft.fft2``; ``numpy.fft.fftshift`` shows the star.
+    mask : bool array (height, width)
+        In the order of ``numpy.fft.fft2``; ``numpy.fft.fftshift`` shows the lines.
 
     Examples
     --------
@@ -151,7 +149,7 @@ def radial_mask(shape: tuple[int, int], n_lines: int) -> Array:
     n_lines = check_count("n_lines", n_lines)
     angles = np.pi * np.arange(n_lines) / n_lines
     direction = np.stack([np.sin(angles), np.cos(angles)])
-    direction /= np.abs(direction).max(axis=0)  # one pixel a step along the steeper axis: lines have no gaps
+    direction /= np.abs(direction).max(axis=0)  # one pixel a step along the longer axis: lines are connected
     steps = np.arange(-(max(shape) // 2), max(shape) // 2 + 1)
     down, right = np.rint(direction[:, :, None] * steps).astype(np.int64)
     inside = (np.abs(down) <= height // 2) & (np.abs(right) <= width // 2)
@@ -161,19 +159,19 @@ def radial_mask(shape: tuple[int, int], n_lines: int) -> Array:
 
 
 def row_subset(A: Any, keep: Any) -> Any:
-    """Restrict an operator to some of its measurements: missing detectors, rays held out.
+    """Restrict an operator to some of its measurements.
 
     Parameters
     ----------
-    A
-        Array, sparse matrix or LinearOperator.
-    keep
-        (n_measurements,) True for those kept, or the numbers of the kept ones, each at most once.
+    A : array, sparse matrix or LinearOperator
+        Operator.
+    keep : bool array (n_measurements,) or list of int
+        Mask, or indices without repetition, of the kept measurements.
 
     Returns
     -------
-    restricted
-        Of the kind of ``A``; a sparse matrix comes back in rows (CSR).
+    restricted : like A
+        A sparse matrix is returned as CSR.
 
     Examples
     --------
@@ -199,20 +197,18 @@ def row_subset(A: Any, keep: Any) -> Any:
 
 
 def as_operator(A: Any, shape: tuple[int, int]) -> LinearOperator:
-    """Check measurements that a user gave, and offer them as products with ``A`` and its transpose.
+    """Validate a measurement operator, and convert it to a LinearOperator.
 
     Parameters
     ----------
-    A
-        (n_measurements, height * width) array, sparse matrix or LinearOperator; real and finite. A LinearOperator must
-        have ``rmatvec``, which is tried on random vectors.
-    shape
-        (height, width) of the image.
+    A : array, sparse matrix or LinearOperator (n_measurements, height * width)
+        Real and finite. ``rmatvec`` of a LinearOperator is tested on random vectors.
+    shape : (int, int)
+        Height and width of the image.
 
     Returns
     -------
-    operator
-        With ``matvec`` and ``rmatvec``.
+    operator : LinearOperator
 
     Examples
     --------
@@ -234,7 +230,7 @@ def as_operator(A: Any, shape: tuple[int, int]) -> LinearOperator:
         return operator
     if not np.isfinite(operator.data if sp.issparse(operator) else operator).all():
         raise ValueError("the operator must have finite entries.")
-    # Not aslinearoperator, whose adjoint copies the matrix.
+    # Not aslinearoperator: its adjoint copies the matrix.
     transpose = operator.T
     return LinearOperator(
         operator.shape, matvec=operator.__matmul__, rmatvec=transpose.__matmul__, matmat=operator.__matmul__,
@@ -256,8 +252,8 @@ def check_adjoint(operator: LinearOperator) -> None:
     if not (np.isfinite(Ax).all() and np.isfinite(Aty).all()):
         raise ValueError("the operator must give finite values.")
     left, right = (np.dot(a.astype(np.float64), b.astype(np.float64)) for a, b in ((Ax, y), (x, Aty)))
-    # <A x, y> scatters around 0 by the length of A x: that, not its own size, tells what is a large difference.
-    if abs(left - right) > ADJOINT_TOLERANCE * max(np.linalg.norm(Ax), np.linalg.norm(Aty)):
+    # <A x, y> has mean 0 and a standard deviation of the norm of A x, to which the difference is compared.
+    if abs(left - right) > ADJOINT_RTOL * max(np.linalg.norm(Ax), np.linalg.norm(Aty)):
         raise ValueError(
             f"rmatvec is not the transpose of matvec: <A x, y> = {left:.6g}, but <x, A^T y> = {right:.6g} for random "
             "x and y."
@@ -265,7 +261,7 @@ def check_adjoint(operator: LinearOperator) -> None:
 
 
 def check_image_shape(shape: Any) -> tuple[int, int]:
-    """Return (height, width), two positive whole numbers, or say that ``shape`` is something else."""
+    """Return (height, width), or raise ValueError unless both are positive integers."""
     sides = tuple(np.atleast_1d(np.asarray(shape, dtype=object)))
     if len(sides) != 2 or not all(isinstance(side, Integral) and int(side) > 0 for side in sides):
         raise ValueError(f"an image's shape must be (height, width), both positive whole numbers; got {shape!r}.")
@@ -273,7 +269,7 @@ def check_image_shape(shape: Any) -> tuple[int, int]:
 
 
 def check_count(name: str, value: Any) -> int:
-    """Return a positive whole number, or say that ``value`` is none."""
+    """Return a positive integer, or raise ValueError."""
     if not isinstance(value, Integral) or int(value) < 1:
         raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
     return int(value)
@@ -291,7 +287,7 @@ def _check_mask(mask: Any, shape: tuple[int, int]) -> Array:
 
 
 def _check_rows(keep: Any, n_rows: int) -> Array:
-    """Row numbers that ``keep`` means."""
+    """Return the indices of the kept rows."""
     keep = np.asarray(keep)
     if keep.ndim != 1 or keep.size == 0 or keep.dtype.kind not in "biu":
         raise ValueError("keep must be a list of True and False or of row numbers, and keep something.")
@@ -309,7 +305,7 @@ def _check_rows(keep: Any, n_rows: int) -> Array:
 
 
 def _known_kind(A: Any) -> Any:
-    """Return ``A`` as a real array, a real sparse matrix in rows (CSR) or a LinearOperator."""
+    """Return ``A`` as a real array, a real CSR matrix or a LinearOperator."""
     if hasattr(A, "matvec") and hasattr(A, "shape"):
         operator = aslinearoperator(A)
     else:

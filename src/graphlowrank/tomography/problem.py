@@ -1,4 +1,4 @@
-"""The optimisation problem for fixed graphs, and what it is made of."""
+"""The optimization problem for fixed graphs: measurements, smoothness, loss, and its minimization."""
 
 from __future__ import annotations
 
@@ -14,43 +14,30 @@ from ..solvers.bounded_cg import bounded_cg
 from ..solvers.solution import Solution
 
 POWER_STEPS = 30
-SAFETY = 1.05  # power iterations come from below
-LEAST_SIZE = 1e-2  # of small errors, in mean readings
-L1_CORNER = 0.1  # l1 is Huber's loss with a corner so many times narrower
-NORMAL_DEVIATION = 1.4826  # deviation of normal noise in medians of its size
+POWER_SAFETY = 1.05  # power iterations approach the norm from below
+MIN_SCALE = 1e-2  # smallest noise scale, as a fraction of the mean absolute reading
+HUBER_CORNER = 1.345  # in standard deviations; 95 % efficiency for normal noise
+L1_CORNER = 0.1  # "l1" is the Huber loss with this corner, in standard deviations
+MAD_TO_STD = 1.4826  # standard deviation / MAD for a normal distribution
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """What was measured: ``b = A vec(X) + noise``, rows with a reading only.
+    """Linear measurements ``b = A vec(X) + noise``, without the missing ones."""
 
-    Attributes
-    ----------
-    A
-        Linear operator (m, height * width), pixels row by row.
-    b
-        (m,) readings.
-    shape
-        Height and width of X.
-    unit
-        Mean square of a column of A: the curvature that a pixel has on average.
-    norm
-        Largest eigenvalue of A^T A, or a little more.
-    """
-
-    A: Any
-    b: Array
-    shape: tuple[int, int]
-    unit: float
-    norm: float
+    A: Any  # LinearOperator (m, height * width), pixels in row-major order
+    b: Array  # (m,) readings
+    shape: tuple[int, int]  # height and width of X
+    unit: float  # mean squared norm of a column of A: the mean curvature of a pixel
+    norm: float  # upper bound of the largest eigenvalue of A^T A
 
     @classmethod
     def of(cls, A: Any, b: Array, shape: tuple[int, int]) -> Measurements:
-        """Measure the operator with a few products."""
+        """Estimate ``unit`` (Hutchinson's trace estimator) and ``norm`` (power iterations) of the operator."""
         rng = np.random.default_rng(0)
         n = shape[0] * shape[1]
         signs = rng.choice([-1.0, 1.0], (8, n))
-        unit = float(np.mean([np.sum(A.matvec(v) ** 2) for v in signs])) / n  # Hutchinson's estimate of the trace
+        unit = float(np.mean([np.sum(A.matvec(v) ** 2) for v in signs])) / n
         v = rng.standard_normal(n)
         norm = 0.0
         for _ in range(POWER_STEPS):
@@ -58,7 +45,7 @@ class Measurements:
             norm = float(np.linalg.norm(v))
             if norm == 0:
                 raise ValueError("A is zero on every image: there is nothing to reconstruct from.")
-        return cls(A, b, shape, unit, SAFETY * norm)
+        return cls(A, b, shape, unit, POWER_SAFETY * norm)
 
     def residual(self, x: Array) -> Array:
         """``b - A x``."""
@@ -76,7 +63,7 @@ class Smoothness:
 
     @classmethod
     def around(cls, X: Array, n_neighbors: int, chain: float, gammas: tuple[float, float], unit: float) -> Smoothness:
-        """Graphs between the rows, and between the columns, of an estimate of the image; ``chain`` of 1 ignores it."""
+        """Build the graphs of the rows and columns of an estimate X; with ``chain`` = 1 they do not depend on it."""
         rows, columns = (_laplacian(points, n_neighbors, chain) for points in (X, X.T))
         return cls(rows, columns, unit * gammas[0], unit * gammas[1])
 
@@ -91,7 +78,7 @@ class Smoothness:
 
     @property
     def norm(self) -> float:
-        """At least the largest eigenvalue: a Laplacian's is at most twice its largest diagonal entry."""
+        """Upper bound of the largest eigenvalue: that of a Laplacian is at most twice its largest degree."""
         return sum(
             2 * gamma * float(L.diagonal().max())
             for gamma, L in ((self.gamma_features, self.rows), (self.gamma_samples, self.columns))
@@ -100,54 +87,55 @@ class Smoothness:
 
 
 def _laplacian(points: Array, n_neighbors: int, chain: float) -> Any:
-    """``chain`` times that of the chain of neighbouring lines, and the rest that of lines that look alike."""
+    """``chain`` times the Laplacian of the path graph plus ``1 - chain`` times that of the nearest neighbors."""
     k = min(n_neighbors, len(points) - 1)
     if k < 1:
         return None
-    L = chain * _chain_laplacian(len(points))
+    L = chain * _path_laplacian(len(points))
     if chain < 1:
-        alike = knn_graph(np.ascontiguousarray(points), k, neighbors="exact")
-        L = L + (1 - chain) * alike.unit_laplacian()
+        neighbors = knn_graph(np.ascontiguousarray(points), k, neighbors="exact")
+        L = L + (1 - chain) * neighbors.unit_laplacian()
     return L.tocsr()
 
 
-@lru_cache(maxsize=4)  # of a few rows it takes as long as the search for neighbours
-def _chain_laplacian(n_nodes: int) -> Any:
+@lru_cache(maxsize=4)  # for few rows it takes as long as the neighbor search
+def _path_laplacian(n_nodes: int) -> Any:
     return path_graph(n_nodes).unit_laplacian()
 
 
 @dataclass(frozen=True)
 class Loss:
-    """``sum huber(residual)``: squares up to ``corner``; infinite for least squares."""
+    """Huber loss ``r^2`` for ``|r| <= corner``, ``corner (2 |r| - corner)`` beyond; least squares if it is infinite."""
 
     corner: float = np.inf
 
     @classmethod
     def named(cls, name: str, residual: Array, readings: Array) -> Loss:
-        """Corner of Huber's loss from the residuals of a first estimate, and at least a small part of the readings.
+        """Loss of a name, with its corner scaled by the residual of a first estimate.
 
-        A first estimate may explain every reading, as where they are entries of the image.
+        The scale is at least a small fraction of the readings: a first estimate may fit all of them, as where each
+        reading is a pixel.
         """
         if name == "l2":
             return cls()
-        size = NORMAL_DEVIATION * float(np.median(np.abs(residual)))
-        size = max(size, LEAST_SIZE * float(np.mean(np.abs(readings))), float(np.finfo(float).tiny))
-        return cls(size * (L1_CORNER if name == "l1" else 1.345))
+        scale = MAD_TO_STD * float(np.median(np.abs(residual)))
+        scale = max(scale, MIN_SCALE * float(np.mean(np.abs(readings))), float(np.finfo(float).tiny))
+        return cls(scale * (L1_CORNER if name == "l1" else HUBER_CORNER))
 
     def value(self, residual: Array) -> float:
-        """``r^2`` up to the corner, then a straight line."""
-        size = np.abs(residual)
+        """Sum of the losses."""
         if self.corner == np.inf:
             return float(residual @ residual)
+        size = np.abs(residual)
         return float(np.sum(np.where(size <= self.corner, size**2, self.corner * (2 * size - self.corner))))
 
     def weights(self, residual: Array) -> Array | None:
-        """Of the squares that touch the loss at these residuals and lie above it elsewhere."""
+        """Weights of iteratively reweighted least squares: a quadratic majorizer that touches the loss at residual."""
         return None if self.corner == np.inf else self.corner / np.maximum(np.abs(residual), self.corner)
 
 
 def objective(data: Measurements, smooth: Smoothness, loss: Loss, x: Array) -> float:
-    """``loss(A vec(X) - b)`` and the smoothness of X on its graphs."""
+    """``loss(A vec(X) - b)`` plus the smoothness of X."""
     X = x.reshape(data.shape)
     return loss.value(data.residual(x)) + float(np.sum(X * smooth.gradient(X)))
 
@@ -155,9 +143,9 @@ def objective(data: Measurements, smooth: Smoothness, loss: Loss, x: Array) -> f
 def descend(
     data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool, tol: float, max_iter: int
 ) -> Solution:
-    """Make some iterations on the problem for fixed graphs; the objective never grows.
+    """Minimize for fixed graphs by conjugate gradients, for one set of weights of the loss.
 
-    A loss other than squares is re-weighted once: squares that lie above it and touch it at x are minimised instead.
+    The objective never increases. Its values are those of the quadratic majorizer if the loss is not least squares.
     """
     start = np.maximum(x, 0) if nonnegative else x
     residual = data.residual(start)
@@ -171,14 +159,14 @@ def descend(
     found = bounded_cg(
         apply, right, x, norm=data.norm + smooth.norm, nonnegative=nonnegative, tol=tol, max_iter=max_iter
     )
-    # The squares touch the loss at the start: that makes the rest of the constant.
+    # The majorizer touches the loss at the start, which fixes its constant.
     X = start.reshape(data.shape)
     constant = loss.value(residual) + float(np.sum(X * smooth.gradient(X))) - 2 * found.objective[0]
     return replace(found, objective=[2 * value + constant for value in found.objective])
 
 
 def optimality(data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool) -> float:
-    """Length of the projected gradient over that at zero: it vanishes at the minimum, and only there."""
+    """Norm of the projected gradient relative to that at zero; it vanishes only at a minimum."""
     residual = data.residual(x)
     w = loss.weights(residual)
     pull = data.A.rmatvec(residual if w is None else w * residual)

@@ -1,4 +1,4 @@
-"""Parallel-beam tomography as a sparse matrix."""
+"""Parallel-beam projections as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from .operators import check_count, check_image_shape
 def projection_matrix(
     shape: tuple[int, int], angles_in_degrees: Any, *, n_detectors: int | None = None, dtype: Any = np.float64
 ) -> sp.csr_array:
-    """Parallel-beam projections of an image: a detector reads the sum of the pixels in a strip one pixel wide.
+    """Parallel-beam projections of an image: a detector measures the sum of a strip one pixel wide.
 
-    An entry is the area that a pixel shares with a strip: the length of a ray in the pixel, averaged over the width of
-    the detector. A pixel that the detectors see whole counts with weight 1 at every angle.
+    An entry is the area of the intersection of a pixel and a strip: the length of a ray in the pixel, averaged over the
+    width of the detector. The weights of a pixel sum to 1 at every angle at which the detectors cover it.
 
-    The geometry is that of ``skimage.transform.radon``. The axis is the centre of pixel (height // 2, width // 2) and
-    is seen by the centre of detector n_detectors // 2. At 0 degrees the rays run along columns, the first detectors on
-    the left; at 90 degrees along rows, the first detectors at the bottom.
+    The geometry is that of ``skimage.transform.radon``. The axis is the center of pixel (height // 2, width // 2) and
+    projects to the center of detector n_detectors // 2. At 0 degrees rays are parallel to columns, with the first
+    detectors on the left; at 90 degrees parallel to rows, with the first detectors at the bottom.
 
     Parameters
     ----------
-    shape
-        (height, width) of the image.
-    angles_in_degrees
-        (n_angles,) directions, in any order.
-    n_detectors
-        Detectors at each angle, one pixel apart. None takes scikit-image's number: the width of a square image, whose
-        corners are then not seen (``circle=True``), and the longer side times the root of 2 for other images
-        (``circle=False``). :func:`covering_detectors` tells how many see every pixel whole.
-    dtype
-        Of the entries, float64 or float32.
+    shape : (int, int)
+        Height and width of the image.
+    angles_in_degrees : array (n_angles,)
+        Directions, in any order.
+    n_detectors : int or None, default=None
+        Detectors at each angle, one pixel apart. None for scikit-image's number: the width of a square image, which
+        leaves out its corners (``circle=True``), and the longer side times sqrt(2) for other images (``circle=False``).
+        See :func:`covering_detectors`.
+    dtype : {float64, float32}, default=float64
+        Type of the entries.
 
     Returns
     -------
-    A
-        (n_angles * n_detectors, height * width); rows angle by angle, pixels row by row, so that
-        ``(A @ image.ravel()).reshape(n_angles, n_detectors).T`` is laid out as scikit-image's sinogram.
+    A : csr_array (n_angles * n_detectors, height * width)
+        Rows angle by angle, pixels in row-major order: ``(A @ image.ravel()).reshape(n_angles, n_detectors).T`` has the
+        layout of scikit-image's sinogram.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def projection_matrix(
 
 
 def covering_detectors(shape: tuple[int, int]) -> int:
-    """Return how many detectors see every pixel of an image whole, at every angle.
+    """Return the number of detectors that cover an image at every angle.
 
     Examples
     --------
@@ -80,10 +80,10 @@ def covering_detectors(shape: tuple[int, int]) -> int:
 
 
 def _strips(position: Array, cos: float, sin: float, n_detectors: int, dtype: Any) -> sp.csr_array:
-    """Areas that pixels centred at ``position`` on the detector's axis share with its strips, (detectors, pixels)."""
+    """Areas (detectors, pixels) of intersections of strips and pixels centered at ``position`` on the detector axis."""
     nearest = np.rint(position)
     offset = position - nearest
-    # A pixel is at most the root of 2 wide: it reaches one strip to either side of the nearest, never a second.
+    # A pixel is at most sqrt(2) wide: it intersects at most one strip on either side of the nearest.
     areas = np.empty((len(position), 3))
     areas[:, 0] = _area_beyond(0.5 + offset, cos, sin)
     areas[:, 2] = _area_beyond(0.5 - offset, cos, sin)
@@ -98,14 +98,14 @@ def _strips(position: Array, cos: float, sin: float, n_detectors: int, dtype: An
 def _area_beyond(distance: Array, cos: float, sin: float) -> Array:
     """Area of a unit square past a line at ``distance`` >= 0 from its centre; the line's normal is (cos, sin).
 
-    The shadow of the square is a trapezoid: flat up to (long - short) / 2, then falling to 0 at (long + short) / 2.
+    The projection of the square is a trapezoid: flat up to (long - short) / 2, then falling to 0 at (long + short) / 2.
     """
     long, short = max(cos, sin), min(cos, sin)
     if short < np.finfo(np.float64).eps:
         return np.maximum(0.5 - distance, 0)
     corner = np.maximum((long + short) / 2 - distance, 0) ** 2 / (2 * long * short)
     area = np.where(distance < (long - short) / 2, 0.5 - distance / long, corner)
-    area[area < np.finfo(np.float64).eps] = 0  # what a rounding error made is no pixel in the strip
+    area[area < np.finfo(np.float64).eps] = 0  # rounding errors are no intersection
     return np.asarray(area)
 
 

@@ -1,4 +1,4 @@
-"""What moves: evidence against the background, and the mask it leaves."""
+"""Foreground: evidence against the background, and the mask that follows from it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from .._backend import Array
 from .._threads import map_ranges
 
-DARKEST = 0.65  # share of its light that a background keeps in a shadow, at least
-TIMES_NOISE = 9.0  # the best threshold on four scenes is 7 to 13 times the median of the evidence
-LEAST_CONTRAST = 0.02  # of the range of values: what nobody sees is no foreground
-SMALLEST_SHARE = 1 / 2000  # of the frame: objects of fewer pixels are noise
-HOLE = 10  # times the smallest object: holes in objects that are smaller are filled
-COMPILED_FROM = 5_000_000  # values of a chunk's frames; fewer are not worth waiting for a compiler
-NEAR, FURTHER = np.array([1, 2, 1], dtype=np.float32) / 4, np.array([1, 2, 3, 2, 1], dtype=np.float32) / 9
-NEAR_SHARE = 0.7  # of the evidence around a pixel that it must have close by, or else objects have a halo
-WINDOW = 5
+DARKEST = 0.65  # smallest ratio of a shadow's brightness to that of the background
+TIMES_NOISE = 9.0  # threshold / noise level; the best threshold on four scenes is 7 to 13 times the noise level
+MIN_CONTRAST = 0.02  # smallest threshold, as a fraction of the range of values
+MIN_OBJECT = 1 / 2000  # smallest object, as a fraction of the frame
+HOLE = 10  # largest hole that is filled, in smallest objects
+COMPILED_FROM = 5_000_000  # values; fewer do not repay the compilation
+WINDOW = 5  # pixels, side of the window of the shadow test
+# Two binomial-like filters; in sequence they are close to a Gaussian with a standard deviation of 1.35 pixels.
+NARROW, WIDE = np.array([1, 2, 1], dtype=np.float32) / 4, np.array([1, 2, 3, 2, 1], dtype=np.float32) / 9
+HALO = 0.7  # evidence is at most the narrow mean / 0.7, or objects would have a halo
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,14 @@ class Detector:
 
     Attributes
     ----------
-    threshold
-        In grey levels: evidence from there on is foreground.
-    smallest
-        Connected pixels that an object has at least.
-    darkest
-        Share of its light that the background keeps in a shadow, at least; 1 takes shadows for foreground.
-    noise
-        Evidence, in grey levels, that a pixel of the background usually has; 0 where it was not measured.
+    threshold : float
+        Smallest evidence of foreground, in gray levels.
+    smallest : int
+        Smallest number of connected pixels of an object.
+    darkest : float
+        Smallest ratio of a shadow's brightness to that of the background; 1 treats shadows as foreground.
+    noise : float
+        Noise level: median evidence in gray levels; 0 if not measured.
     """
 
     threshold: float
@@ -50,21 +51,35 @@ class Pieces:
     foreground: Array
     mask: Array
 
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """The three of them."""
+        return self.background, self.foreground, self.mask
 
-def foreground_evidence(frames: Array, background: Array, *, darkest: float = DARKEST) -> Array:
-    """(n_frames, height, width) distance of frames from their background, shadows excused, smoothed.
 
-    In the window of 5 x 5 pixels around a pixel the frame is ``gain * background + rest``, by least squares. Where the
-    pixel is darker than its background and the gain is at least ``darkest``, it may be the background in shadow, and
-    only the rest counts (twice its root mean square). Of colours the root mean square counts. The mean is taken over
-    some pixels around (nearly a Gaussian of 1.35 pixels), but not where there is far less close by.
+def foreground_evidence(
+    frames: Array, background: Array, *, darkest: float = DARKEST, compiled: bool | None = None
+) -> Array:
+    """Smoothed distance of frames from their background, shadows discounted.
+
+    The distance is the root mean square over the channels. Shadows: in the 5 x 5 window around a pixel, the frame is
+    ``gain * background + residual`` by least squares. Where the pixel is darker than the background and the gain is at
+    least ``darkest``, the evidence is at most twice the root mean square residual. The result is smoothed by nearly a
+    Gaussian with a standard deviation of 1.35 pixels, limited so that objects have no halo.
 
     Parameters
     ----------
-    frames, background
-        (n_frames, height, width[, 3]).
-    darkest
-        1 excuses no shadows.
+    frames, background : array (n_frames, height, width[, 3])
+        In the same units.
+    darkest : float, default=0.65
+        1 discounts no shadows.
+    compiled : bool or None, default=None
+        Whether to run compiled loops; None for large arrays only. Results differ by rounding.
+
+    Returns
+    -------
+    evidence : float32 array (n_frames, height, width)
+        In the units of the frames.
     """
     frames, background = np.asarray(frames), np.asarray(background, dtype=np.float32)
     if background.shape != frames.shape:
@@ -72,28 +87,42 @@ def foreground_evidence(frames: Array, background: Array, *, darkest: float = DA
     planes, behind = as_planes(frames), as_planes(background)
     height, width = frames.shape[1:3]
     out = np.empty((len(frames), height * width), dtype=np.float32)
-    if frames.size < COMPILED_FROM:
-        plain_evidence(planes, behind, height, width, darkest, out)
-    else:
+    if frames.size >= COMPILED_FROM if compiled is None else compiled:
         from ..kernels.frames import evidence_rows
 
         map_ranges(evidence_rows, len(frames), planes, behind, height, width, darkest, out)
+    else:
+        plain_evidence(planes, behind, height, width, darkest, out)
     return out.reshape(len(frames), height, width)
 
 
-def foreground_mask(evidence: Array, detector: Detector) -> Array:
-    """(n_frames, height, width) booleans: evidence above the threshold, small objects removed, small holes filled."""
+def foreground_mask(evidence: Array, detector: Detector, *, compiled: bool | None = None) -> Array:
+    """Threshold evidence, remove small objects and fill small holes.
+
+    Parameters
+    ----------
+    evidence : array (n_frames, height, width)
+        From :func:`foreground_evidence`.
+    detector : Detector
+        Threshold and smallest object.
+    compiled : bool or None, default=None
+        Whether to run compiled loops; None for large arrays only.
+
+    Returns
+    -------
+    mask : bool array (n_frames, height, width)
+        True on the foreground.
+    """
     n, height, width = evidence.shape
-    mask = np.empty((n, height * width), dtype=bool)
-    flat = evidence.reshape(n, -1)
-    if evidence.size < COMPILED_FROM:
-        mask[:] = flat >= detector.threshold
-        plain_clean(mask.reshape(n, height, width), detector.smallest)
-    else:
+    if evidence.size >= COMPILED_FROM if compiled is None else compiled:
         from ..kernels.frames import mask_rows
 
-        map_ranges(mask_rows, n, flat, height, width, detector.threshold, detector.smallest, mask)
-    return mask.reshape(n, height, width)
+        mask = np.empty((n, height * width), dtype=bool)
+        map_ranges(mask_rows, n, evidence.reshape(n, -1), height, width, detector.threshold, detector.smallest, mask)
+        return mask.reshape(n, height, width)
+    mask = evidence >= detector.threshold
+    plain_clean(mask, detector.smallest)
+    return mask
 
 
 def tune_detector(
@@ -105,32 +134,32 @@ def tune_detector(
     smallest: int | None = None,
     darkest: float = DARKEST,
 ) -> Detector:
-    """Threshold from the noise, size of the smallest object from that of the frame; unless they are given.
+    """Choose the threshold by the noise level and the smallest object by the size of the frame, unless given.
 
-    ``contrast`` is the range of values there can be.
+    ``contrast`` is the range of the values.
     """
     if threshold is None:
-        threshold = max(TIMES_NOISE * noise, LEAST_CONTRAST * contrast, float(np.finfo(np.float32).tiny))
+        threshold = max(TIMES_NOISE * noise, MIN_CONTRAST * contrast, float(np.finfo(np.float32).tiny))
     if smallest is None:
-        smallest = max(1, round(SMALLEST_SHARE * image_shape[0] * image_shape[1]))
+        smallest = max(1, round(MIN_OBJECT * image_shape[0] * image_shape[1]))
     return Detector(threshold, smallest, darkest, noise)
 
 
 def separate_frames(
     frames: Array, coefficients: Array, factors: Array, detector: Detector, *, compiled: bool
 ) -> Pieces:
-    """Background ``coefficients @ factors`` of frames, the mask, and the residual under it.
+    """Background ``coefficients @ factors`` of frames, their mask, and the residual under the mask.
 
     Parameters
     ----------
-    frames
-        (n, height, width[, 3]); whole numbers, or float32.
-    coefficients, factors
-        (n, k) and (channels, k, n_pixels).
-    detector
+    frames : array (n, height, width[, 3])
+        Unsigned integers or float32.
+    coefficients, factors : array (n, k) and (channels, k, n_pixels)
+        Background model.
+    detector : Detector
         How the mask is found.
-    compiled
-        Whether to run compiled loops; answers differ by rounding.
+    compiled : bool
+        Whether to run compiled loops; results differ by rounding.
     """
     n, height, width = frames.shape[:3]
     planes, whole = as_planes(frames), frames.dtype.kind == "u"
@@ -142,8 +171,7 @@ def separate_frames(
         decoded = np.einsum("fk,ckp->cfp", coefficients, factors)
         evidence = np.empty(mask.shape, dtype=np.float32)
         plain_evidence(planes, decoded, height, width, detector.darkest, evidence)
-        mask[:] = evidence >= detector.threshold
-        plain_clean(mask.reshape(n, height, width), detector.smallest)
+        mask = foreground_mask(evidence.reshape(n, height, width), detector, compiled=False).reshape(mask.shape)
         background[:] = np.rint(np.clip(decoded, 0, top)) if whole else decoded
         foreground[:] = (planes.astype(foreground.dtype) - background) * mask
     else:
@@ -157,12 +185,12 @@ def separate_frames(
 
 
 def signed(dtype: np.dtype) -> np.dtype:
-    """Type that holds differences: int16 for bytes, int32 for pairs of them, else itself."""
+    """Type of differences: int16 for uint8, int32 for uint16, floats themselves."""
     return np.dtype({1: np.int16, 2: np.int32}[dtype.itemsize]) if dtype.kind == "u" else dtype
 
 
 def as_planes(frames: Array) -> Array:
-    """(channels, n_frames, n_pixels); no copy of grey frames."""
+    """Frames as (channels, n_frames, n_pixels); gray frames are not copied."""
     flat = frames.reshape(len(frames), frames.shape[1] * frames.shape[2], -1)
     return np.ascontiguousarray(np.moveaxis(flat, 2, 0))
 
@@ -193,11 +221,11 @@ def plain_evidence(planes: Array, behind: Array, height: int, width: int, darkes
         xx, xb, bb = (windowed((u * v).sum(axis=0).reshape(images)) for u, v in ((x, x), (x, b), (b, b)))
         inside = windowed(np.ones((1, height, width), dtype=np.float32))
         gain = xb / np.maximum(bb, 1e-12)
-        rest = 2 * np.sqrt(np.maximum(xx - gain * xb, 0) / (n_channels * inside))
+        residual = 2 * np.sqrt(np.maximum(xx - gain * xb, 0) / (n_channels * inside))
         shadow = ((x - b).sum(axis=0).reshape(images) < 0) & (gain > darkest)
-        evidence = np.where(shadow, np.minimum(evidence, rest), evidence)
-    near = smoothed(evidence, NEAR)
-    out[:] = np.minimum(smoothed(near, FURTHER), near / NEAR_SHARE).reshape(out.shape)
+        evidence = np.where(shadow, np.minimum(evidence, residual), evidence)
+    narrow = smoothed(evidence, NARROW)
+    out[:] = np.minimum(smoothed(narrow, WIDE), narrow / HALO).reshape(out.shape)
 
 
 def plain_clean(mask: Array, smallest: int) -> None:
@@ -205,8 +233,8 @@ def plain_clean(mask: Array, smallest: int) -> None:
     from scipy.ndimage import label
 
     for image in mask:
-        parts, _ = label(image, structure=np.ones((3, 3)))
-        image[np.bincount(parts.ravel())[parts] < smallest] = False
+        objects, _ = label(image, structure=np.ones((3, 3)))
+        image[np.bincount(objects.ravel())[objects] < smallest] = False
         holes, n_holes = label(~image)
         small = np.bincount(holes.ravel(), minlength=n_holes + 1) < HOLE * smallest
         for border in (holes[0], holes[-1], holes[:, 0], holes[:, -1]):

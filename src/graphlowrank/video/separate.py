@@ -1,4 +1,4 @@
-"""The front door: a video in, its background and foreground out."""
+"""Separate a video into background and foreground."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
 from .foreground import Pieces
-from .page import VideoReport
-from .reading import open_frames
-from .run import Run, check_options
+from .frames import open_frames
+from .options import check_options
+from .report import VideoReport
+from .run import Run
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Separation:
-    """Answer of :func:`separate`.
+    """Result of :func:`separate`.
 
     Attributes
     ----------
-    background
-        Of the shape and type of the frames as they were read: shrunk by ``scale``, without opacity, floats as float32.
-    foreground
-        Frames less background where the mask is, zero elsewhere: int16 for frames of bytes, int32 for uint16.
-    mask
-        (time, height, width) booleans, True on the foreground.
-    report
-        What was chosen and why, times, and a page to look at: ``report.save("report.html")``.
+    background : array (time, height, width[, 3])
+        Of the shape and type of the frames as read: downscaled, without opacity, floats as float32.
+    foreground : array (time, height, width[, 3])
+        Frames minus background under the mask, zero elsewhere: int16 for uint8 frames, int32 for uint16.
+    mask : bool array (time, height, width)
+        True on the foreground.
+    report : VideoReport
+        Choices and their reasons, times, and a page: ``report.save("report.html")``.
     """
 
     background: Array
@@ -60,49 +61,51 @@ def separate(
     random_state: int = 0,
     verbose: int = 0,
 ) -> Separation:
-    """Split a video of a fixed camera into the scene and what moves in front of it.
+    """Separate a video of a fixed camera into background and foreground.
 
-    Frames spread over the video are compressed to a lattice of pixels and robustly split into a low-rank part and
-    gross errors; the factors are carried to all pixels and all frames by regressions that ignore what moves
-    (``CompressivePCA`` with ``decoder="robust"``). So the background follows light and shadow.
+    Evenly spaced frames are compressed to a lattice of pixels and decomposed into a low-rank part and sparse outliers.
+    The factors are extended to all pixels and all frames by robust regression, as ``CompressivePCA`` does with
+    ``decoder="robust"``. The background therefore follows changes of the light.
 
     Parameters
     ----------
-    frames
+    frames : array or path
         Array (time, height, width) or (time, height, width, 3) of uint8, uint16 or floats; or the path of a video
-        (mp4, avi, mov, mkv, webm, gif), of a folder of pictures, or of an .npy or .npz file.
-    rank
-        Ways in which the light of the scene may change. None for four, fewer in short videos.
-    solver
-        Model of the compressed matrix: "rpca" needs no graphs; "rpcag" uses a graph of the frames, "frpcag" that and
-        one of the pixels.
-    pixel_graph
-        For "frpcag": "grid", neighbours in the image, or "knn", pixels of like history.
-    n_sampled
-        Frames that the background is learnt from, in each chunk of at most 2000.
-    shadows
-        Do not take shadows for foreground: where a patch of the frame is the background in less light, but in at least
-        this share of it. True for 0.65; False treats shadows like anything else.
-    threshold
-        Grey levels between frame and background, smoothed, from which a pixel is foreground. None for nine times the
-        noise, and at least 2 % of the range of values.
-    smallest
-        Pixels that an object has at least. None for a two-thousandth of the frame.
-    start, stop, step, scale
-        Frames to use, and a factor of at most 1 to shrink them by.
-    max_memory
-        Bytes to work in, beside what is given and returned. Where they are few, chunks are shorter and are learnt from
-        fewer frames.
-    n_jobs
-        Threads; None for every core. The answer does not depend on them.
-    random_state
-        Seed of the neighbour search of graphs.
-    verbose
+        (mp4, avi, mov, mkv, webm, gif), of a folder of images, or of an .npy or .npz file.
+    rank : int or None, default=None
+        Rank of the background model: number of ways in which the light changes. None for 4, fewer in short videos.
+    solver : {"rpca", "rpcag", "frpcag"}, default="rpca"
+        Model of the compressed matrix: "rpca" uses no graphs, "rpcag" a graph of the frames, "frpcag" that and a graph
+        of the pixels.
+    pixel_graph : {"grid", "knn"}, default="grid"
+        Graph of the pixels for "frpcag": neighbors in the image, or pixels with a similar history.
+    n_sampled : int, default=100
+        Number of frames that the background is learned from, in each chunk of at most 2000.
+    shadows : bool or float, default=True
+        Smallest ratio of brightness at which a patch with the pattern of the background counts as shadow, not as
+        foreground. True for 0.65; False treats shadows as foreground.
+    threshold : float or None, default=None
+        Smallest smoothed difference between frame and background, in gray levels, that is foreground. None for nine
+        times the noise level, and at least 2 % of the range of values.
+    smallest : int or None, default=None
+        Smallest number of pixels of an object. None for 1/2000 of the frame.
+    start, stop, step : int, default=0, None, 1
+        Frames to use, as in a slice.
+    scale : float, default=1.0
+        Factor of at most 1 to downscale frames by.
+    max_memory : float, default=4e9
+        Bytes of working memory, besides the input and the result. If they are few, chunks are shorter and are learned
+        from fewer frames.
+    n_jobs : int or None, default=None
+        Threads; None for all cores. The result does not depend on it.
+    random_state : int, default=0
+        Seed of the neighbor search of graphs.
+    verbose : int, default=0
         1 reports the stages on standard error.
 
     Returns
     -------
-    separation
+    separation : Separation
         ``background``, ``foreground``, ``mask`` and ``report``.
 
     Examples
@@ -120,34 +123,30 @@ def separate(
         smallest=smallest, max_memory=max_memory, seed=random_state,
     )  # fmt: skip
     with open_frames(frames, start=start, stop=stop, step=step, scale=scale) as source, limit_threads(n_jobs):
-        run = Run(source, options, Progress(verbose))
-        whole: Pieces | None = None
-        for _, pieces in run:
-            # Into place at once: a list of blocks beside their concatenation would take twice the memory.
-            if whole is None:
-                whole = _room(pieces, source.n_frames or 2 * len(pieces.mask))
-            if run.n_frames > len(whole.mask):
-                whole = _enlarged(whole, run.n_frames)
-            for place, part in zip(_arrays(whole), _arrays(pieces), strict=True):
-                place[run.n_frames - len(part) : run.n_frames] = part
-        report = run.report()
-        assert whole is not None  # a run without frames has raised an error
-        background, foreground, mask = (array[: run.n_frames] for array in _arrays(whole))
-        return Separation(background, foreground, mask, report)
+        return collect(Run(source, options, Progress(verbose)))
 
 
-def _arrays(pieces: Pieces) -> tuple[Array, Array, Array]:
-    return pieces.background, pieces.foreground, pieces.mask
+def collect(run: Run) -> Separation:
+    """Run to the end; return the whole arrays and the report."""
+    whole: Pieces | None = None
+    for _, pieces in run:
+        # Copied block by block: a list of blocks and its concatenation would take twice the memory.
+        if whole is None:
+            whole = _allocated(pieces, run.source.n_frames or 2 * len(pieces.mask))
+        if run.n_frames > len(whole.mask):  # more frames than announced
+            smaller, whole = whole, _allocated(whole, max(run.n_frames, 3 * len(whole.mask) // 2))
+            _copy(smaller, whole, 0)
+        _copy(pieces, whole, run.n_frames - len(pieces.mask))
+    report = run.report()
+    assert whole is not None  # a run without frames has raised an error
+    background, foreground, mask = (array[: run.n_frames] for array in whole.arrays)
+    return Separation(background, foreground, mask, report)
 
 
-def _room(like: Pieces, n_frames: int) -> Pieces:
-    """Make room for so many frames."""
-    return Pieces(*(np.empty((n_frames, *array.shape[1:]), dtype=array.dtype) for array in _arrays(like)))
+def _allocated(like: Pieces, n_frames: int) -> Pieces:
+    return Pieces(*(np.empty((n_frames, *array.shape[1:]), dtype=array.dtype) for array in like.arrays))
 
 
-def _enlarged(pieces: Pieces, n_frames: int) -> Pieces:
-    """Make room for more frames than were announced."""
-    larger = _room(pieces, max(n_frames, 3 * len(pieces.mask) // 2))
-    for place, array in zip(_arrays(larger), _arrays(pieces), strict=True):
-        place[: len(array)] = array
-    return larger
+def _copy(part: Pieces, whole: Pieces, start: int) -> None:
+    for source, target in zip(part.arrays, whole.arrays, strict=True):
+        target[start : start + len(source)] = source

@@ -24,7 +24,7 @@ from graphlowrank.tomography import (
 )
 from graphlowrank.tomography import reconstruct as front_door
 from graphlowrank.tomography.problem import Loss, Measurements, Smoothness, descend, objective, optimality
-from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, ladder, measurements
+from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path, measurements
 
 N = 24
 ANGLES = np.arange(0, 180, 10)
@@ -201,15 +201,15 @@ def test_missing_pixels_are_told_by_their_neighbours():
 
 
 def test_the_way_down_ends_where_it_was_asked_to():
-    assert ladder(None, None) == [(gamma, gamma) for gamma in GAMMAS]
-    assert ladder(2.0, None)[-1] == (2.0, GAMMAS[-1])
-    way = np.array(ladder(0.02, 0.2))
+    assert gamma_path(None, None) == [(gamma, gamma) for gamma in GAMMAS]
+    assert gamma_path(2.0, None)[-1] == (2.0, GAMMAS[-1])
+    way = np.array(gamma_path(0.02, 0.2))
     assert tuple(way[-1]) == (0.02, 0.2)
     assert np.all(np.diff(way, axis=0) < 0)
     assert_allclose(way[:, 1] / way[:, 0], 10)
     assert way.max() == pytest.approx(max(GAMMAS))
-    assert ladder(0.0, 0.0) == [(0.0, 0.0)]
-    assert ladder(5e3, 0.0) == [(5e3, 0.0)]
+    assert gamma_path(0.0, 0.0) == [(0.0, 0.0)]
+    assert gamma_path(5e3, 0.0) == [(5e3, 0.0)]
 
 
 def test_a_reading_that_no_other_tells_of_does_not_decide():

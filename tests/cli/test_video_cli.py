@@ -8,6 +8,7 @@ import signal
 import sys
 import typing
 import warnings
+from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -21,9 +22,7 @@ from graphlowrank.cli import Solver, app, shell
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
 from graphlowrank.options import SolverName
-from graphlowrank.video import VideoReport, open_frames, separate, stream
-from graphlowrank.video.writing import images, open_sink
-from graphlowrank.video.writing import video as encoding
+from graphlowrank.video import open_frames, open_sink, separate, writers
 from helpers import interruptible
 
 FPS = 12.5
@@ -35,12 +34,12 @@ FULL = OSError(errno.ENOSPC, "no space")
 SLOW = """
 import signal, sys, time
 from graphlowrank.cli import app
-from graphlowrank.video.writing import arrays
+from graphlowrank.video import writers
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
 def wait(*_):
     print("written", file=sys.stderr, flush=True)
     time.sleep(60)
-arrays.NpzWriter.write = wait  # of the last of the outputs
+writers.NpzWriter.write = wait  # of the last of the outputs
 app()
 """
 
@@ -67,8 +66,8 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def in_chunks(monkeypatch):
     """Cut the 45 frames into three chunks."""
-    for name in ("CHUNK", "LEAST_CHUNK"):
-        monkeypatch.setattr(stream, name, 15)
+    check = command.check_options
+    monkeypatch.setattr(command, "check_options", lambda **given: replace(check(**given), max_chunk=15, min_chunk=15))
 
 
 @pytest.fixture
@@ -216,7 +215,7 @@ def test_a_truncated_video_is_done_as_far_as_it_goes_and_that_is_said(here, fold
 
 
 def test_progress_is_lines_where_there_is_no_terminal(here, folder, in_chunks, monkeypatch):
-    monkeypatch.setattr(command, "PLAIN_EVERY", -1.0)
+    monkeypatch.setattr(command, "LINE_EVERY", -1.0)
     *lines, last = run(folder / "in.npy", "-m m.npy").stderr.splitlines()
     numbers = [re.fullmatch(r"(\d+) frames of 45, \d+ s left, \d+ frames/s", line)[1] for line in lines]
     assert (numbers, last) == (["15", "30", "45"], "wrote m.npy")
@@ -260,9 +259,14 @@ def test_wrong_usage_exits_with_2(here, folder, given, text):
         ("in.npy", "-r file/r.html", "cannot write file/r.html: ", PLACE),
         ("in.npy", "-b full", "the folder full is not empty", PLACE),
         ("in.npy", "-b link.npy", "--background is the input itself", HELP),
-        ("in.npy", "-f x.npy -b ./x.npy", "--background and --foreground are the same file", HELP),
-        ("in.npy", "-b x -m x/m.npy", "one of --background and --mask is inside the other", HELP),
-        ("in.npy", "-b x/ -r x/r.html", "one of --background and --report is inside the other", HELP),
+        ("in.npy", "-f x.npy -b ./x.npy", "--background and --foreground are the same place", HELP),
+        ("in.npy", "-b x -m x/m.npy", "--background and --mask are the same place, or one is inside the other", HELP),
+        (
+            "in.npy",
+            "-b x/ -r x/r.html",
+            "--background and --report are the same place, or one is inside the other",
+            HELP,
+        ),
     ],
 )
 def test_refusals_before_any_work(here, folder, monkeypatch, source, given, cause, remedy):
@@ -309,10 +313,10 @@ def test_arrays_need_no_package(here, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("home", "step", "error", "said"),
     [
-        (images.ImageWriter, "write", FULL, "error: cannot write f: no space"),
-        (images.ImageWriter, "write", KeyboardInterrupt(), "interrupted; no half-written file is left"),
-        (VideoReport, "to_html", ValueError("no"), "error: no"),
-        (encoding.VideoWriter, "finish", FULL, "error: cannot write b.mp4: no space"),
+        (writers.ImageWriter, "write", FULL, "error: cannot write f: no space"),
+        (writers.ImageWriter, "write", KeyboardInterrupt(), "interrupted; no half-written file is left"),
+        (command, "render_video", ValueError("no"), "error: no"),
+        (writers.VideoWriter, "finish", FULL, "error: cannot write b.mp4: no space"),
         (_files.Path, "replace", FULL, "error: cannot write r.html: no space"),
     ],
 )  # fmt: skip

@@ -17,11 +17,10 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_array_equal
 from PIL import Image
 
-from graphlowrank.video.reading.source import open_frames
-from graphlowrank.video.writing import arrays as sink_arrays
-from graphlowrank.video.writing import sink as sink_module
-from graphlowrank.video.writing import video as sink_video
-from graphlowrank.video.writing.sink import KINDS, check_sink, open_sink
+from graphlowrank.video import sink as sink_module
+from graphlowrank.video import writers
+from graphlowrank.video.frames import open_frames
+from graphlowrank.video.sink import KINDS, check_sink, open_sink
 
 VIDEOS = [kind for kind in KINDS if not kind.startswith(".np")]
 OUTPUTS = [*KINDS, "", "/"]
@@ -222,9 +221,9 @@ def test_an_older_file_stays_until_the_new_one_is_complete(tmp_path, kind):
 
 
 STEPS = [
-    (".npy", sink_arrays.os, "fsync"), (".npz", sink_arrays.shutil, "copyfileobj"), (".mp4", sink_video.os, "fsync"),
+    (".npy", writers.os, "fsync"), (".npz", writers.shutil, "copyfileobj"), (".mp4", writers.os, "fsync"),
     ("", sink_module.Path, "replace"), (".mkv", sink_module.Path, "replace"), (".avi", np, "pad"),
-    ("", np, "ascontiguousarray"), (".gif", sink_video.GifWriter, "_frame"),
+    ("", np, "ascontiguousarray"), (".gif", writers.GifWriter, "_frame"),
 ]  # fmt: skip
 
 
@@ -248,7 +247,7 @@ def test_ctrl_c_at_the_keyboard_leaves_nothing(tmp_path, output):
     code = f"""
 import signal
 import numpy as np
-from graphlowrank.video.writing.sink import open_sink
+from graphlowrank.video.sink import open_sink
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are started deaf to it
 with open_sink({path_of(tmp_path, output)!r}) as sink:
     for i in range(10**6):
@@ -268,7 +267,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_else(tmp_path):
     code = f"""
 import resource, numpy as np
 from pathlib import Path
-from graphlowrank.video.writing.sink import KINDS, open_sink
+from graphlowrank.video.sink import KINDS, open_sink
 noise = np.random.default_rng(0).integers(0, 256, (40, 120, 160, 3), dtype=np.uint8)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 for output in [*KINDS, "/"]:
@@ -323,15 +322,15 @@ def test_refusals_before_any_work(tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=r"fps must be from 0\.01 to 1000; got"):
             open_sink(tmp_path / "out.mp4", fps=fps)
     (tmp_path / "file").touch()
-    with pytest.raises(FileExistsError, match="file is a file, so it cannot be a folder of pictures"):
+    with pytest.raises(FileExistsError, match="file is a file, so it cannot be a folder of images"):
         check_sink(tmp_path / "file")
     with pytest.raises(OSError, match=r"cannot write .*file/out\.mp4: "):
         check_sink(tmp_path / "file" / "out.mp4")
     (tmp_path / "old.npy").touch()
     check_sink(tmp_path / "old.npy")
-    with pytest.raises(FileExistsError, match=r"old\.npy is there already"):
+    with pytest.raises(FileExistsError, match=r"old\.npy already exists"):
         open_sink(tmp_path / "old.npy", overwrite=False)
-    monkeypatch.setitem(sink_video.ENCODINGS, ".mp4", sink_video.Encoding("mp4", "libnothing", "yuv420p", {}))
+    monkeypatch.setitem(writers.ENCODINGS, ".mp4", writers.Encoding("mp4", "libnothing", "yuv420p", {}))
     with pytest.raises(ValueError, match=r"no encoder libnothing, which \.mp4 files need; choose .*\.npz, or a folder"):
         check_sink(tmp_path / "out.mp4")
     assert names(tmp_path) == ["file", "old.npy"]
@@ -361,7 +360,7 @@ def test_frames_that_do_not_fit_are_refused(tmp_path):
             write(path_of(tmp_path, output), frames / 255)
     with pytest.raises(ValueError, match="can hold numbers; got object"):
         write(tmp_path / "out.npz", frames.astype(object))
-    with pytest.raises(ValueError, match="not written with 16-bit colours"):
+    with pytest.raises(ValueError, match="not written with 16-bit colors"):
         write(tmp_path / "out", frames.astype(np.uint16))
     with pytest.raises(ValueError, match=r"encoder libx264 cannot write these frames: .*\w\.$"):
         write(tmp_path / "out.mp4", np.zeros((1, 2, 40000), dtype=np.uint8))

@@ -1,82 +1,21 @@
-"""The page of a separated video: what it holds, and that it works in a browser."""
+"""The page of a separated video: what it shows."""
 
-import json
 import re
-import shutil
 import subprocess
 import sys
 from base64 import b64decode
 from dataclasses import replace
-from functools import cached_property
-from html.parser import HTMLParser
 from io import BytesIO
 
 import numpy as np
 import pytest
 from PIL import Image
+from report_helpers import EVIL, NOT_FINITE, Page, make_gallery, make_report
 
-from graphlowrank.video.page import CEILINGS, MAX_COLUMNS, Gallery, VideoReport
+from graphlowrank.report.drawing import CEILINGS, MAX_COLUMNS
+from graphlowrank.video import Gallery
 
-EVIL = "</script></title><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\"'{{ 7 * 7 }}.mp4"
 URI = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/=]+")
-NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chrome", "google-chrome"))), None)
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.words, self.scripts, self.styles, self.inside = [], [], [], [], ""
-        self.feed(text)
-        self.text = " ".join(" ".join(self.words).split())
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag in ("script", "style"):
-            self.inside = tag
-
-    def handle_endtag(self, tag):
-        self.inside = ""
-
-    def handle_data(self, data):
-        {"script": self.scripts, "style": self.styles}.get(self.inside, self.words).append(data)
-
-    @cached_property
-    def frames(self):
-        return json.loads(self.scripts[0], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-
-    def all(self, tag, kind=None):
-        return [given for name, given in self.tags if name == tag and kind in (None, given.get("class"))]
-
-
-def make_gallery(n=5, height=24, width=32, colour=False, numbers=None, seconds=True):
-    """Smooth pictures that differ from frame to frame and view to view, and rough masks."""
-    rng = np.random.default_rng(3)
-    y, x = np.mgrid[:height, :width] / max(height, width)
-    views = []
-    for view in range(3):
-        slopes = rng.uniform(0.2, 1, (n, 2, 3 if colour else 1))
-        pixels = 60 * view + 90 * (slopes[:, 0, None, None] * y[..., None] + slopes[:, 1, None, None] * x[..., None])
-        views.append((pixels if colour else pixels[..., 0]).astype(np.uint8))
-    numbers = list(range(0, 10 * n, 10)) if numbers is None else numbers
-    times = [number / 25 for number in numbers] if seconds else None
-    return Gallery(numbers, times, *views, rng.random((n, height, width)) < 0.3)
-
-
-def make_report(gallery=None, **changed):
-    gallery = gallery or make_gallery()
-    n_frames = changed.pop("n_frames", max(gallery.numbers) + 1)
-    shares = changed.pop("foreground_share", np.linspace(0, 0.17, n_frames))
-    given = {
-        "title": "hall.mp4", "summary": ("Separated.", "Quickly."), "warnings": (),
-        "singular_values": 0.5 ** np.arange(9.0), "rank": 2, "stages": {"read": 0.5, "solve": 2.0},
-        "frames_per_second": 40.0,
-        "choices": [("rank", "2", "the rest is small")], "command": "graphlowrank video hall.mp4",
-        "versions": {"numpy": "2.0"},
-    }  # fmt: skip
-    return VideoReport(gallery=gallery, n_frames=n_frames, foreground_share=shares, **{**given, **changed})
 
 
 def decoded(uri):
@@ -143,7 +82,7 @@ def test_nothing_is_fetched():
     text = make_report(make_gallery(colour=True)).to_html()
     page = Page(text)
     addresses = [given[name] for _, given in page.tags for name in ("src", "href", "srcset", "action") if name in given]
-    assert len(addresses) == 5
+    assert len(addresses) == 4
     assert all(address.startswith("data:") for address in addresses)
     rest = URI.sub("", text)
     for forbidden in ("//", "http:", "https:", "url(", "@import", "fetch(", "XMLHttp", "import("):
@@ -226,7 +165,7 @@ def test_singular_values_are_drawn_on_a_log_scale():
     np.testing.assert_allclose((heights - heights[0]) / (heights[-1] - heights[0]), np.log10(3 / values) / 4, atol=1e-3)
     across = np.array([float(point["cx"]) for point in points])
     np.testing.assert_allclose(np.diff(across), np.diff(across)[0], atol=0.2)
-    assert across[2] < float(page.all("line", "cut")[0]["x1"]) < across[3]
+    assert across[2] < float(page.all("line", "rank")[0]["x1"]) < across[3]
 
 
 def test_a_long_spectrum_is_cut_and_says_so():
@@ -320,7 +259,8 @@ def test_reports_that_do_not_fit_are_refused():
 
 
 def test_importing_loads_neither_jinja_nor_pillow():
-    code = "import sys, graphlowrank.video.page; print({'jinja2', 'PIL', 'matplotlib'} & set(sys.modules))"
+    imported = "import sys, graphlowrank.report.video_page, graphlowrank.video.report"
+    code = f"{imported}; print({{'jinja2', 'PIL', 'matplotlib'}} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
@@ -331,121 +271,3 @@ def test_what_is_missing_is_named(monkeypatch, module):
     with pytest.raises(ImportError, match=r"pip install graphlowrank\[video\]"):
         make_report().to_html()
     assert make_report()._repr_html_()  # notebooks need neither
-
-
-# Before the page's own script: what goes wrong. After it: use every control, and write down what is then seen.
-LISTEN = """<script>
-window.wrong = [];
-addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
-addEventListener("unhandledrejection", event => wrong.push(String(event.reason)));
-addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
-</script>"""
-USE = """<script>
-addEventListener("load", async () => {
-  const find = id => document.getElementById(id);
-  const frames = JSON.parse(find("frames").textContent);
-  const images = [...document.querySelectorAll(".views img")];
-  const wait = time => new Promise(done => setTimeout(done, time));
-  const seen = {};
-  const canvas = document.createElement("canvas").getContext("2d");
-  function colour(image) {  /* mean of what is painted */
-    const { naturalWidth: width, naturalHeight: height } = image;
-    canvas.drawImage(image, 0, 0);
-    const sums = [0, 0, 0, 0];
-    canvas.getImageData(0, 0, width, height).data.forEach((value, i) => { sums[i % 4] += value; });
-    return sums.slice(0, 3).map(sum => sum / width / height);
-  }
-  async function see(name) {
-    for (let tries = 0; tries < 20 && !images.every(image => image.complete); tries++) await wait(5);
-    seen[name] = {
-      colours: images.map(colour),
-      pictures: images.map((image, view) => frames.findIndex(frame => frame.pictures[view] === image.currentSrc)),
-      widths: images.map(image => image.naturalWidth), alts: images.map(image => image.alt),
-      label: find("label").innerText, said: find("slider").getAttribute("aria-valuetext"), hash: location.hash,
-      slider: find("slider").value, now: find("now").getAttribute("x1"), button: find("play").textContent,
-      visible: ["slider", "play", "hint"].map(id => find(id).checkVisibility()),
-    };
-  }
-  const key = (name, more) => document.body.dispatchEvent(
-    new KeyboardEvent("keydown", { key: name, bubbles: true, ...more }));
-  const click = share => {
-    const box = find("timeline").getBoundingClientRect();
-    find("timeline").dispatchEvent(new MouseEvent("click", { clientX: box.left + share * box.width, bubbles: true }));
-  };
-  try {
-    await see("start");
-    find("slider").value = 3;
-    find("slider").dispatchEvent(new Event("input"));
-    await see("moved");
-    click(.61); await see("clicked");
-    key("ArrowRight"); await see("right");
-    key("ArrowLeft"); key("ArrowLeft"); key("ArrowLeft"); key("ArrowLeft"); await see("left");
-    key("ArrowRight", { altKey: true }); await see("back");
-    find("play").click(); await see("playing");
-    await wait(1600); await see("played");
-    find("play").click(); await see("paused");
-    await wait(600); await see("still");
-    find("play").click(); click(.99); await wait(600); await see("interrupted");
-    location.hash = "#frame=29"; await wait(50); await see("linked");
-    location.hash = "#frame=<b>"; await wait(50); await see("nonsense");
-  } catch (error) { wrong.push(String(error)); }
-  document.body.dataset.seen = JSON.stringify({ ...seen, wrong, hacked: window.hacked ?? null });
-});
-</script>"""
-
-
-def use_in_browser(report, folder, hash_=""):
-    """Open the page from the disk, use its controls, and return what was seen."""
-    text = report.to_html()
-    path = folder / "page.html"
-    path.write_text(text.replace("<head>", "<head>" + LISTEN, 1).replace("</body>", USE + "</body>"), encoding="utf-8")
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-        "--no-first-run", "--window-size=1000,900", "--virtual-time-budget=5000", "--dump-dom", path.as_uri() + hash_,
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
-    (body,) = Page(done.stdout).all("body")
-    return json.loads(body["data-seen"])
-
-
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="no chromium, chrome or google-chrome on the path")
-
-
-@needs_browser
-def test_the_controls_work_in_a_browser(tmp_path):
-    gallery = make_gallery(colour=True)  # five frames: 0, 10, 20, 30 and 40 of 41
-    seen = use_in_browser(make_report(gallery, title=EVIL), tmp_path)
-    assert seen.pop("wrong") == []
-    assert seen.pop("hacked") is None
-    indices = {"start": 0, "moved": 3, "clicked": 2, "right": 3, "left": 0, "back": 0, "playing": 0, "played": 1,
-               "paused": 1, "still": 1, "interrupted": 4, "linked": 3, "nonsense": 3}  # fmt: skip
-    assert {name: state["pictures"] for name, state in seen.items()} == {name: [i] * 4 for name, i in indices.items()}
-    for name, state in seen.items():
-        number = 10 * indices[name]
-        assert state["widths"] == [32] * 4
-        for view, found in zip((gallery.input, gallery.background, gallery.foreground), state["colours"], strict=False):
-            np.testing.assert_allclose(found, view[indices[name]].mean(axis=(0, 1)), atol=2)
-        np.testing.assert_allclose(state["colours"][3], 255 * gallery.mask[indices[name]].mean())
-        assert state["said"] == f"frame {number}, {number / 25:.1f} s"
-        assert state["label"].startswith(state["said"])
-        assert state["label"].endswith(f"{100 * 0.17 * number / 40:.1f} % foreground")
-        assert state["slider"] == str(indices[name])
-        assert float(state["now"]) == pytest.approx(1000 * (number + 0.5) / 41, abs=0.1)
-        assert state["alts"] == [f"{view}, frame {number}" for view in ("Input", "Background", "Foreground", "Mask")]
-        assert state["button"] == ("Pause" if name in ("playing", "played") else "Play")
-        assert state["visible"] == [True] * 3
-    hashes = {"start": "", "moved": "#frame=30", "clicked": "#frame=20", "left": "#frame=0", "paused": "#frame=10"}
-    assert {name: seen[name]["hash"] for name in hashes} == hashes
-
-
-@needs_browser
-def test_a_link_opens_its_frame_and_one_frame_has_no_controls(tmp_path):
-    (tmp_path / "many").mkdir()
-    linked = use_in_browser(make_report(), tmp_path / "many", "#frame=22")
-    assert linked["wrong"] == []
-    assert linked["start"]["pictures"] == [2] * 4
-    (tmp_path / "one").mkdir()
-    single = use_in_browser(make_report(make_gallery(1, numbers=[0])), tmp_path / "one")
-    assert single["wrong"] == []
-    assert single["start"]["visible"] == [False] * 3
-    assert single["start"]["pictures"] == [0] * 4

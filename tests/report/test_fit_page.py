@@ -1,51 +1,23 @@
 """The page of a fit from the command line: what it holds, and that it stands in a browser."""
 
-import json
 import re
-import shutil
 import subprocess
 import sys
 from base64 import b64decode
 from dataclasses import replace
-from html.parser import HTMLParser
 from io import BytesIO
 
 import numpy as np
 import pytest
 from PIL import Image
+from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, seen_in_browser
 
 from graphlowrank.auto.choice import Choice
 from graphlowrank.estimators.fit_report import FitReport, GraphHealth
-from graphlowrank.report import fit_drawing as drawing
+from graphlowrank.report import drawing
 from graphlowrank.report.fit_page import FitPage, Found, Recovered
 
-EVIL = "</title><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>\"'{{ 7 * 7 }}.csv"
-NOT_FINITE = re.compile(r"\b(nan|inf|infinity)\b", re.IGNORECASE)
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chrome", "google-chrome"))), None)
 LIGHT, DARK = (255, 255, 255), (20, 23, 27)
-
-
-class Page(HTMLParser):
-    """What a browser would make of a page."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.words, self.quiet = [], [], False
-        self.feed(text)
-        self.text = " ".join(" ".join(self.words).split())
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.quiet = tag == "style"
-
-    def handle_endtag(self, tag):
-        self.quiet = False
-
-    def handle_data(self, data):
-        self.words += [] if self.quiet else [data]
-
-    def all(self, tag, kind=None):
-        return [given for name, given in self.tags if name == tag and kind in (None, given.get("class"))]
 
 
 def make_fit(**changed):
@@ -95,8 +67,8 @@ def test_every_section_is_there(changed, wanted):
     page = Page(make_page(**changed).to_html())
     assert sections(page) == [*wanted, "singular-values", "choices", "graphs", "stages", "repeat"]
     for text in ("Done. Well.", "n_clusters 3 as asked", "gamma_samples 0.1235 least conductance", "total 4.00 s",
-                 "7 iterations, converged.", "The graph of samples is in one piece and has no hubs.",
-                 "The graph of features falls into 3 pieces, between which nothing is shared; it has hubs",
+                 "7 iterations, converged.", "The graph of samples is connected and has no hubs.",
+                 "The graph of features has 3 connected components and has hubs.",
                  "graphlowrank cluster wine.csv"):  # fmt: skip
         assert text in page.text
 
@@ -153,7 +125,7 @@ def test_the_scatter_draws_every_sample_of_its_cluster():
     found = make_found()
     box = drawing.scatter(found.layout, found.labels)
     assert [len(drawn(group["path"])) for group in box["groups"]] == [30, 30, 30]
-    assert len({group["colour"] for group in box["groups"]}) == 3
+    assert len({group["color"] for group in box["groups"]}) == 3
     places = np.concatenate([drawn(group["path"]) for group in box["groups"]])
     assert places.min() >= 14
     assert np.all(places.max(axis=0) <= (626, 466))
@@ -167,7 +139,7 @@ def test_the_scatter_of_many_is_thinned_and_says_so():
     box = drawing.scatter(found.layout, found.labels)
     assert sum(group["path"].count("M") for group in box["groups"]) == box["n_shown"] == 5000
     assert all(group["at"] is None for group in box["groups"])  # 30 numbers would hide the points
-    assert len({group["colour"] for group in box["groups"]}) == 30
+    assert len({group["color"] for group in box["groups"]}) == 30
     text = make_page(clusters=found).to_html()
     assert "5000 of 12000 samples." in Page(text).text
     assert len(text) < 250_000
@@ -203,10 +175,10 @@ def test_histograms_are_as_high_as_their_counts():
 
 def test_singular_values_share_one_scale():
     box = drawing.spectrum({"input": np.array([8.0, 4, 2, 1]), "recovered": np.array([4.0, 2])}, rank=2)
-    one, other = (np.array(points) for _, points in box["series"])
+    one, other = (np.array([point[:2] for point in points]) for _, points in box["series"])
     np.testing.assert_allclose(np.diff(one[:, 1]), np.diff(one[:, 1])[0], atol=0.11)  # halves: equal steps of a log
     np.testing.assert_allclose(other[:, 1], one[1:3, 1], atol=0.11)
-    assert one[1, 0] < box["cut"] < one[2, 0]
+    assert one[1, 0] < box["rank_at"] < one[2, 0]
     assert drawing.spectrum({"input": np.zeros(3)}, None) is None
     assert "singular-values" not in sections(Page(make_page(spectra={}).to_html()))
 
@@ -235,49 +207,13 @@ def test_importing_loads_neither_jinja_nor_pillow():
 
 # --- in a browser ---
 
-LISTEN = """<script>
-window.wrong = [];
-addEventListener("error", event => wrong.push(String(event.message || event.target.outerHTML)), true);
-addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
-addEventListener("load", () => {
-  const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
-  const late = [...document.querySelectorAll("section *, header *")].filter(
-    part => !part.closest("pre, svg") && part.getBoundingClientRect().right > edge);
-  parent.postMessage(JSON.stringify({
-    wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,
-    wide: document.documentElement.scrollWidth, late: late.map(part => part.outerHTML.slice(0, 80)),
-    images: [...document.images].every(image => image.complete && image.naturalWidth > 0),
-    paths: [...document.querySelectorAll("svg path, circle")].filter(part => part.getBBox().width > 0).length,
-  }), "*");
-});
-</script>"""
-# A window of a browser has a least width, which is more than that of a phone; a frame has none.
-AROUND = """<!doctype html><body><script>
-addEventListener("message", event => { document.body.dataset.seen = event.data; });
-</script><iframe src="page.html" style="border: 0; width: WIDTHpx; height: 900px"></iframe></body>"""
 
-
-def seen_in_browser(page, folder, width, *, dark):
-    text = page.to_html().replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
-    (folder / "page.html").write_text(text.replace("<head>", "<head>" + LISTEN, 1), encoding="utf-8")
-    path = folder / "around.html"
-    path.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")
-    command = [
-        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
-        "--no-first-run", "--hide-scrollbars", "--window-size=1300,900", "--virtual-time-budget=2000",
-        f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--dump-dom", path.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
-    (body,) = Page(done.stdout).all("body")
-    return json.loads(body["data-seen"])
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no chromium, chrome or google-chrome on the path")
+@needs_browser
 @pytest.mark.parametrize(
     ("changed", "width", "dark"), [({}, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
 )
 def test_the_page_stands_in_a_browser(tmp_path, changed, width, dark):
-    seen = seen_in_browser(make_page(title=EVIL, **changed), tmp_path, width, dark=dark)
+    seen = seen_in_browser(make_page(title=EVIL, **changed).to_html(), tmp_path, width, dark=dark)
     assert (seen["wrong"], seen["hacked"], seen["images"]) == ([], None, True)
     assert seen["wide"] <= seen["width"] == width  # nothing to scroll sideways
     assert seen["late"] == []

@@ -1,9 +1,9 @@
-"""Frames to a file or a folder that is whole or not there.
+"""An output for frames that appears under its name only when it is complete.
 
 .. autosummary::
-    open_sink    open a video file, an .npy or .npz file, or a folder of PNG files
-    check_sink   try before hours of work whether that will be possible
-    Sink         what comes back: takes blocks of frames, one after the other
+    open_sink    open a video file, an .npy or .npz file, or a folder of PNG images
+    check_sink   raise before any work what would fail later
+    Sink         the opened output
 """
 
 from __future__ import annotations
@@ -12,52 +12,33 @@ import math
 import os
 import shutil
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
-from ..._backend import Array
-from ..._files import check_writable, naming, target_of, temporary_beside
-from ..reading.packages import need
-from .arrays import NpyWriter, NpzWriter
-from .images import ImageWriter
-from .video import ENCODINGS, GifWriter, VideoWriter, check_encoder
+from .._backend import Array
+from .._files import check_writable, naming, target_of, temporary_beside
+from .readers import need
+from .writers import ENCODINGS, GifWriter, ImageWriter, NpyWriter, NpzWriter, VideoWriter, Writer, check_encoder
 
-KINDS = (*ENCODINGS, ".npz", ".npy")
+ARRAY_WRITERS = {".npz": NpzWriter, ".npy": NpyWriter}
+KINDS = (*ENCODINGS, *ARRAY_WRITERS)
 """Extensions of the files that can be written."""
-
-_FOLDER = ""  # stands for the extension of a folder
-
-
-class Writer(Protocol):
-    """What writes frames of one shape and type to a place where nothing is yet."""
-
-    def write(self, frames: Array) -> None:
-        """Append frames."""
-        ...
-
-    def finish(self) -> None:
-        """Complete what is at the place."""
-        ...
-
-    def abandon(self) -> None:
-        """Let go of what is at the place, which will be removed; raise nothing."""
-        ...
+FOLDER = ""  # the kind of a folder of images
 
 
 class Sink:
-    """Takes frames, block by block, inside a ``with`` statement; returned by :func:`open_sink`.
+    """Output for frames, block by block, inside a ``with`` statement; returned by :func:`open_sink`.
 
-    When the statement ends the output appears under its name, complete. If it ends by an exception, Ctrl-C included,
-    nothing is left of it, and an older file of that name stays as it was. Where several outputs are to appear
-    together or not at all, call :meth:`complete` on each of them inside their statements: all that is left is to name
-    them.
+    When the statement ends, the complete output appears under its name. If it ends by an exception, Ctrl-C included,
+    nothing is left of it, and an older file of that name is unchanged. To make several outputs appear together or not
+    at all, call :meth:`complete` on each of them inside their statements: only the renaming is left then.
 
     Attributes
     ----------
-    kind
-        Extension of the file, in lower case; empty for a folder of pictures.
-    n_frames
+    kind : str
+        Extension of the file, in lower case; empty for a folder of images.
+    n_frames : int
         Frames written so far.
     """
 
@@ -74,15 +55,14 @@ class Sink:
 
         Parameters
         ----------
-        frames
-            (m, height, width) or (m, height, width, 3), in every call of the same size and type. Videos and pictures
-            take uint8 and booleans, where True is white; pictures take grey uint16, too; .npy and .npz files take
-            any numbers.
+        frames : array (m, height, width[, 3])
+            Of the same size and type in every call. Videos and images take uint8 and booleans, where True is white;
+            images take gray uint16, too; .npy and .npz files take any numbers.
 
         Raises
         ------
         ValueError
-            If the frames are not like the first ones, or the output cannot hold them.
+            If the frames are unlike the first ones, or the output cannot hold them.
         OSError
             "cannot write <path>: <reason>".
         """
@@ -90,16 +70,16 @@ class Sink:
             raise ValueError("a sink takes frames only inside its with statement, and until it is complete.")
         frames = np.asarray(frames)
         self._check(frames)
-        if frames.dtype == bool and self.kind not in {".npy", ".npz"}:
+        if frames.dtype == bool and self.kind not in ARRAY_WRITERS:
             frames = frames.astype(np.uint8) * np.uint8(255)
         with naming(self._path):
             if self._writer is None:
-                self._writer = _start(self.kind, self._temporary, frames, self._fps)
+                self._writer = _open_writer(self.kind, self._temporary, frames, self._fps)
             self._writer.write(frames)
         self.n_frames += len(frames)
 
     def complete(self) -> None:
-        """Write everything to the disk, under a name of its own still; takes no more frames.
+        """Finish the output under a temporary name; it takes no more frames.
 
         Raises
         ------
@@ -124,25 +104,20 @@ class Sink:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._entered = False
-        named = False
+        self._entered = renamed = False
         try:
             if kind is None:
-                self._finish()
-                named = True
+                self.complete()
+                with naming(self._path):
+                    if self.kind == FOLDER and self._target.is_dir():
+                        self._target.rmdir()  # fails if files have been added since: they are not mixed with ours
+                    self._temporary.replace(self._target)
+                renamed = True
         finally:
-            if not named:
-                self._clear()
+            if not renamed:
+                self._remove()
 
-    def _finish(self) -> None:
-        self.complete()
-        with naming(self._path):
-            if self.kind == _FOLDER and self._target.is_dir():
-                self._target.rmdir()  # it was empty; if it no longer is, its files are not ours to mix with
-            self._temporary.replace(self._target)
-
-    def _clear(self) -> None:
-        """Remove what has not reached its name."""
+    def _remove(self) -> None:
         if self._writer is not None:
             self._writer.abandon()
         if self._temporary.is_dir():
@@ -165,18 +140,18 @@ class Sink:
 
 
 def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: bool = True) -> Sink:
-    """Open a place for frames.
+    """Open an output for frames.
 
     Parameters
     ----------
-    path
+    path : path
         A video (.mp4, .m4v, .mov, .mkv, .webm, .avi, .gif), an .npy file, or an .npz file with the array "frames"; or
-        a folder for PNG files: one that is there and empty, a name without extension, or one that ends in "/".
-        Missing folders are made, a link is followed.
-    fps
-        Frames a second of a video. Gif files have at most 50.
-    overwrite
-        Replace an older file of that name. A folder with anything in it is never replaced.
+        a folder for PNG images: an empty one, a name without extension, or one that ends in "/". Missing parent folders
+        are created, links are followed.
+    fps : float, default=25.0
+        Frames per second of a video; at most 50 in gif files.
+    overwrite : bool, default=True
+        Replace an existing file. A folder that is not empty is never replaced.
 
     Returns
     -------
@@ -206,40 +181,40 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
 
 
 def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Raise now what :func:`open_sink` and writing would raise later: before hours of work, not after.
+    """Raise now what :func:`open_sink` and writing would raise later.
 
     Raises
     ------
     ValueError
-        If the extension is not known, or the encoder is missing.
+        If the extension is unknown, or the encoder is missing.
     FileExistsError
-        If the folder is not empty, or there is a file that is not to be replaced.
+        If the folder is not empty, or the file exists and may not be replaced.
     OSError
-        "cannot write <path>: <reason>", if the place cannot be written.
+        "cannot write <path>: <reason>".
     ModuleNotFoundError
         If the package that writes this kind of file is missing.
     """
     kind, name = _kind(path), os.fspath(path)
-    there = Path(path)
-    if kind == _FOLDER:
-        need("PIL.Image", "writing a folder of pictures")
-        if there.is_file():
-            raise FileExistsError(f"{name} is a file, so it cannot be a folder of pictures.")
-        if there.is_dir() and any(there.iterdir()):
+    target = Path(path)
+    if kind == FOLDER:
+        need("PIL.Image", "writing a folder of images")
+        if target.is_file():
+            raise FileExistsError(f"{name} is a file, so it cannot be a folder of images.")
+        if target.is_dir() and any(target.iterdir()):
             raise FileExistsError(f"the folder {name} is not empty; frames are not mixed with other files.")
-    elif not overwrite and there.exists():
-        raise FileExistsError(f"{name} is there already.")
+    elif not overwrite and target.exists():
+        raise FileExistsError(f"{name} already exists.")
     if kind in ENCODINGS:
         check_encoder(kind)
     check_writable(path)
 
 
 def _kind(path: str | os.PathLike[str]) -> str:
-    """Extension of the file to write; that of a folder is empty."""
+    """Extension of the file to write; empty for a folder."""
     name = os.fspath(path)
     extension = Path(path).suffix.lower()
     if name.endswith(("/", os.sep)) or not extension or Path(path).is_dir():
-        return _FOLDER
+        return FOLDER
     if extension not in KINDS:
         raise ValueError(
             f"{name} is not of a known kind: a file that ends in {', '.join(KINDS)}, or a folder (a name without "
@@ -249,22 +224,20 @@ def _kind(path: str | os.PathLike[str]) -> str:
 
 
 def _check_type(kind: str, dtype: np.dtype, name: str) -> None:
-    if kind in {".npy", ".npz"}:
+    if kind in ARRAY_WRITERS:
         if dtype.kind not in "buifc":
             raise ValueError(f"{name} can hold numbers; got {dtype}.")
-    elif dtype not in (np.uint8, bool) and not (kind == _FOLDER and dtype == np.uint16):
-        more = ", uint16" if kind == _FOLDER else ""
+    elif dtype not in (np.uint8, bool) and not (kind == FOLDER and dtype == np.uint16):
+        more = ", uint16" if kind == FOLDER else ""
         raise ValueError(
             f"{name} can hold frames of uint8{more} or booleans; got {dtype}. An .npz file holds any type."
         )
 
 
-def _start(kind: str, place: Path, frames: Array, fps: float) -> Writer:
+def _open_writer(kind: str, path: Path, frames: Array, fps: float) -> Writer:
     shape, dtype = frames.shape[1:], frames.dtype
-    if kind == _FOLDER:
-        return ImageWriter(place, shape, dtype)
-    if kind == ".npy":
-        return NpyWriter(place, shape, dtype)
-    if kind == ".npz":
-        return NpzWriter(place, shape, dtype)
-    return GifWriter(place, shape, fps) if kind == ".gif" else VideoWriter(place, shape, fps, ENCODINGS[kind])
+    if kind == FOLDER:
+        return ImageWriter(path, shape, dtype)
+    if kind in ARRAY_WRITERS:
+        return ARRAY_WRITERS[kind](path, shape, dtype)
+    return GifWriter(path, shape, fps) if kind == ".gif" else VideoWriter(path, shape, fps, ENCODINGS[kind])

@@ -1,0 +1,210 @@
+"""Charts as SVG coordinates and numbers as text, for the templates; colors come from the page's style."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from math import ceil, isfinite, log10
+from typing import Any
+
+import numpy as np
+
+from .._backend import Array
+from ..linalg.blocks import evenly_spaced
+from .page import data_uri
+
+MAX_POINTS = 5000  # points of a scatter plot
+MAX_VALUES = 60  # singular values
+MAX_FEATURES = 240  # points of a line
+MAX_BARS = 40  # clusters in the table of sizes
+MAX_COLUMNS = 1200  # columns of a timeline
+N_BINS = 40
+FLOOR = 1e-4  # singular values below this fraction of the first are not drawn
+MAX_LABELS = 24  # clusters whose numbers fit into the scatter plot
+CEILINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)  # upper ends of the axis of a timeline
+COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#9467bd", "#17a2b8", "#c59b0c", "#9d755d", "#e377c2", "#7f8c8d")
+NONE = "–"
+
+
+def color(index: int, n: int) -> str:
+    """Color of a cluster, legible on white and on black."""
+    return COLORS[index] if n <= len(COLORS) else f"hsl({index * 137.508 % 360:.0f} 58% 52%)"
+
+
+def scatter(layout: Array, labels: Array) -> dict[str, Any]:
+    """Points (n_samples, 2) of each cluster as one path in a box of 640 x 480, and where to put its number.
+
+    At most 5000 samples are drawn. The axes cover the middle 99.5 % of the values; others are drawn at the edge.
+    """
+    width, height, margin = 640.0, 480.0, 14.0
+    low, high = np.percentile(layout, [0.25, 99.75], axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    unit = np.clip((layout - low) / span, 0, 1)
+    places = margin + unit * (width - 2 * margin, height - 2 * margin)
+    places[:, 1] = height - places[:, 1]
+    shown = evenly_spaced(len(layout), MAX_POINTS)
+    n = int(labels.max()) + 1
+    groups = []
+    for label in range(n):
+        members = shown[labels[shown] == label]
+        path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[members])
+        at = np.median(places[labels == label], axis=0) if np.any(labels == label) else None
+        named = None if at is None or n > MAX_LABELS else (round(float(at[0]), 1), round(float(at[1]), 1))
+        groups.append({"label": label, "path": path, "color": color(label, n), "at": named})
+    dot = 3.2 if len(shown) > 2000 else 4.5 if len(shown) > 500 else 6.5
+    return {"groups": groups, "n_shown": len(shown), "of": len(layout), "dot": dot}
+
+
+def sizes(labels: Array, confidence: Array) -> dict[str, Any]:
+    """Rows of the table of clusters, the largest 40, and how many samples the others have."""
+    counts = np.bincount(labels)
+    n, rows = len(counts), []
+    for label in np.argsort(-counts, kind="stable")[:MAX_BARS].tolist():
+        members = labels == label
+        share = counts[label] / len(labels)
+        rows.append(
+            {
+                "label": label, "n": int(counts[label]), "width": round(100 * counts[label] / counts.max(), 1),
+                "share": small_percent(share), "color": color(label, n),
+                "confidence": f"{confidence[members].mean():.2f}" if members.any() else NONE,
+            }
+        )  # fmt: skip
+    others = np.sort(counts)[::-1][MAX_BARS:]
+    return {"rows": rows, "n_more": len(others), "in_more": int(others.sum())}
+
+
+def histogram(values: Array, low: float, high: float) -> dict[str, Any]:
+    """Histogram of values from ``low`` to ``high`` in a box of 420 x 180; see :func:`histogram_of_counts`."""
+    counts, _ = np.histogram(values, bins=N_BINS, range=(low, high))
+    return histogram_of_counts(counts, low, high, outside=int(np.size(values) - counts.sum()))
+
+
+def histogram_of_counts(counts: Array, low: float, high: float, *, outside: int = 0) -> dict[str, Any]:
+    """Histogram of given counts in equal bins; ``outside`` values are reported, not drawn."""
+    left, right, top, bottom = 12.0, 408.0, 12.0, 150.0
+    width = (right - left) / len(counts)
+    most = max(int(counts.max()), 1)
+    bars = []
+    for index, count in enumerate(counts.tolist()):
+        if count:
+            height = max((bottom - top) * count / most, 1.0)  # a single value stays visible
+            bars.append(f"M{left + index * width:.1f} {bottom}v{-height:.1f}h{width - 1:.1f}V{bottom}Z")
+    ticks = [(left + share * (right - left), f"{low + share * (high - low):.3g}") for share in (0, 0.25, 0.5, 0.75, 1)]
+    total = int(counts.sum()) + outside
+    return {"path": "".join(bars), "ticks": ticks, "outside": small_percent(outside / total) if outside else ""}
+
+
+def spectrum(
+    spectra: Mapping[str, Array], rank: int | None, *, max_values: int = MAX_VALUES, floor: float = FLOOR
+) -> dict[str, Any] | None:
+    """Singular values relative to the largest, on a log scale, in a box of 420 x 220; None if there are none.
+
+    The values of a single spectrum with a rank are marked as kept or left; several spectra are told apart by color.
+    """
+    known = {name: np.asarray(values, dtype=float)[:max_values] for name, values in spectra.items()}
+    known = {name: values for name, values in known.items() if values.size and isfinite(values[0]) and values[0] > 0}
+    if not known:
+        return None
+    first, longest = max(values[0] for values in known.values()), max(values.size for values in known.values())
+    drawn = {
+        name: np.flatnonzero(np.isfinite(values) & (values / first >= floor)).tolist() for name, values in known.items()
+    }
+    decades = max(1, ceil(-log10(min(known[name][at].min() for name, at in drawn.items()) / first) - 1e-9))
+    left, right, top, bottom = 50.0, 412.0, 12.0, 178.0
+    step = (right - left - 20) / max(longest - 1, 1)
+
+    def across(index: float) -> float:
+        return round(left + 10 + step * (index - 1), 1)
+
+    def down(value: float) -> float:
+        return round(top - log10(value) / decades * (bottom - top), 1)
+
+    def kind(name: str, index: int) -> str:
+        if rank is not None and len(known) == 1:
+            return "kept" if index < rank else "left"
+        return "first" if name == "input" else "second"
+
+    every = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, longest) if longest / s <= 8)
+    return {
+        "series": [
+            (name, [(across(i + 1), down(known[name][i] / first), kind(name, i)) for i in at])
+            for name, at in drawn.items()
+        ],
+        "radius": round(min(4.0, max(1.5, step / 2.5)), 1),
+        "heights": [(down(10.0**-k), f"{10.0**-k:g}".replace("e-0", "e−")) for k in range(decades + 1)],
+        "indices": [(across(i), i) for i in range(1, longest + 1) if i == 1 or (i % every == 0 and i > every / 2)],
+        "rank": rank,
+        "rank_at": across(rank + 0.5) if rank is not None and 0 < rank < longest else None,
+        "n_shown": longest,
+        "of": max(len(values) for values in spectra.values()),
+    }  # fmt: skip
+
+
+def lines(given: Array, recovered: Array) -> dict[str, str]:
+    """Values of one sample, as dots, and the recovered ones, as a line, over its features in a box of 420 x 110."""
+    columns = evenly_spaced(len(given), MAX_FEATURES)
+    pair = np.stack([given[columns], recovered[columns]]).astype(float)
+    low, high = pair.min(), pair.max()
+    heights = 102 - 94 * (pair - low) / (high - low if high > low else 1.0)
+    across = np.linspace(4, 416, len(columns)) if len(columns) > 1 else np.array([210.0])
+    dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, heights[0], strict=True))
+    line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(across, heights[1], strict=True))
+    return {"given": dots, "recovered": line}
+
+
+def timeline(shares: Array) -> dict[str, Any]:
+    """Outline of shares over time in a box of 1000 x 100; a column shows the largest of its frames, NaN is left out."""
+    per_column = ceil(shares.size / MAX_COLUMNS)
+    known = np.where(np.isfinite(shares), np.clip(shares, 0, 1), -1)
+    highest = np.maximum.reduceat(known, np.arange(0, shares.size, per_column))
+    top = next(ceiling for ceiling in CEILINGS if ceiling >= highest.max())
+    edges = np.minimum(1000.0, np.arange(highest.size + 1) * per_column * 1000 / shares.size)
+    outline, is_open = [], False
+    for left, right, share in zip(edges[:-1], edges[1:], highest, strict=True):
+        if share < 0:
+            outline.append("V100Z" if is_open else "")
+        else:
+            height = f"V{100 - 100 * share / top:.4g}H{right:.5g}"
+            outline.append(height if is_open else f"M{left:.5g},100{height}")
+        is_open = share >= 0
+    path = "".join(outline) + ("V100Z" if is_open else "")
+    return {"path": path, "top": f"{100 * top:g} %", "per_column": per_column, "highest": percent(highest.max())}
+
+
+def picture(pixels: Array, low: float, high: float) -> str:
+    """Return the data URI of a gray image; ``low`` is black, ``high`` is white."""
+    from PIL import Image
+
+    unit = (np.asarray(pixels, dtype=float) - low) / (high - low if high > low else 1.0)
+    buffer = BytesIO()
+    Image.fromarray(np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)).save(buffer, format="PNG")
+    return data_uri(buffer.getvalue())
+
+
+def stages(spent: Mapping[str, float]) -> list[tuple[str, str, float, str]]:
+    """Name, seconds, width of the bar in percent, and share of the total, of each stage; the total last."""
+    known = {stage: max(0.0, each) if isfinite(each) else 0.0 for stage, each in spent.items()}
+    total, longest = sum(known.values()), max(known.values(), default=0.0)
+    rows = []
+    for stage, each in spent.items():
+        width = round(100 * known[stage] / longest, 1) if longest else 0.0
+        share = percent(known[stage] / total, digits=0) if total and isfinite(each) else NONE
+        rows.append((stage, seconds(each), width, share))
+    return [*rows, ("total", seconds(total), 0.0, "")] if len(rows) > 1 else rows
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Share in percent."""
+    return f"{100 * share:.{digits}f} %" if isfinite(share) and share >= 0 else NONE
+
+
+def small_percent(share: float) -> str:
+    """Share in percent; "< 0.1 %" where rounding would make it zero."""
+    return "< 0.1 %" if 0 < share < 0.001 else percent(share)
+
+
+def seconds(value: float) -> str:
+    """Duration with about three digits."""
+    if not isfinite(value):
+        return NONE
+    return f"{value:.0f} s" if value >= 100 else f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"

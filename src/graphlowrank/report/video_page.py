@@ -1,0 +1,118 @@
+"""The page of a separated video: a viewer of some frames, the foreground over time, choices and times."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._backend import Array
+from . import drawing
+from .page import data_uri, render
+
+if TYPE_CHECKING:
+    from ..video import Gallery, VideoReport
+
+VIEWS = ("Input", "Background", "Foreground", "Mask")
+SIZES = ((480, 85), (480, 75), (400, 70), (320, 65), (240, 60))  # width in pixels and JPEG quality, tried in turn
+PICTURE_BYTES = 2_800_000  # of all pictures; base64 adds a third, so pages stay below 4 MB
+FLOOR = 1e-6  # singular values below this fraction of the first are rounding errors
+BOX = 4  # Pillow's filter that averages the pixels of an area
+
+
+def render_video(report: VideoReport) -> str:
+    """Render the page as HTML; style and script are inline, nothing is fetched.
+
+    Raises
+    ------
+    ImportError
+        Without Jinja or Pillow.
+    """
+    return render(
+        "video.html", extra="video", over="Background and foreground of a video", title=report.title,
+        summary=report.summary, warnings=report.warnings, facts=facts(report), command=report.command,
+        versions=report.versions, views=VIEWS, frames=_frames(report), n_frames=report.n_frames,
+        size=_size(report.gallery, SIZES[0][0]), choices=report.choices, stages=drawing.stages(report.stages),
+        timeline=drawing.timeline(np.asarray(report.foreground_share, dtype=float)),
+        spectrum=drawing.spectrum(
+            {"background": report.singular_values}, report.rank,
+            max_values=max(drawing.MAX_VALUES, 2 * report.rank), floor=FLOOR,
+        ),
+    )  # fmt: skip
+
+
+def facts(report: VideoReport) -> list[tuple[str, str]]:
+    """Key numbers: name and value."""
+    shares = np.asarray(report.foreground_share, dtype=float)
+    shares = shares[np.isfinite(shares)]
+    speed = report.frames_per_second
+    rate = f"{speed:.3g}" if speed < 1000 else f"{speed:.0f}"
+    return [
+        ("frames", str(report.n_frames)),
+        ("rank of the background", str(report.rank)),
+        ("foreground on average", drawing.percent(shares.mean() if shares.size else np.nan)),
+        ("frames processed a second", rate if isfinite(speed) else drawing.NONE),
+    ]
+
+
+def _frames(report: VideoReport) -> list[dict[str, Any]]:
+    """Pictured frames as the script of the page reads them."""
+    gallery, shown = report.gallery, []
+    for row, (number, pictures) in enumerate(zip(map(int, gallery.numbers), _encoded(gallery), strict=True)):
+        second = np.nan if gallery.seconds is None else float(gallery.seconds[row])
+        shown.append({
+            "number": number,
+            "label": f"frame {number}, {second:.1f} s" if isfinite(second) else f"frame {number}",
+            "share": f"{drawing.percent(float(report.foreground_share[number]))} foreground",
+            "x": round(1000 * (number + 0.5) / report.n_frames, 1),
+            "pictures": [data_uri(picture) for picture in pictures],
+        })  # fmt: skip
+    return shown
+
+
+def _encoded(gallery: Gallery) -> list[list[bytes]]:
+    """Four pictures of each frame, in the order of VIEWS, as large as fits into PICTURE_BYTES."""
+    rows = list(zip(gallery.input, gallery.background, gallery.foreground, gallery.mask, strict=True))
+    encoded: list[list[bytes]] = []
+    for width, quality in SIZES:
+        size = _size(gallery, width)
+        encoded = [[*(_jpeg(view, size, quality) for view in views), _png(mask, size)] for *views, mask in rows]
+        if sum(len(picture) for row in encoded for picture in row) <= PICTURE_BYTES:
+            break
+    return encoded
+
+
+def _size(gallery: Gallery, max_width: int) -> tuple[int, int]:
+    """Width and height of the pictures."""
+    height, width = gallery.mask.shape[1:]
+    scale = min(1.0, max_width / width)
+    return max(1, round(scale * width)), max(1, round(scale * height))
+
+
+def _jpeg(pixels: Array, size: tuple[int, int], quality: int) -> bytes:
+    image = _image(pixels)
+    return _bytes(image if image.size == size else image.resize(size), "JPEG", quality=quality)
+
+
+def _png(mask: Array, size: tuple[int, int]) -> bytes:
+    """PNG of one bit per pixel; a shrunk pixel takes the value of the majority."""
+    if mask.shape[::-1] != size:
+        gray = _image(np.where(mask, np.uint8(255), np.uint8(0)))
+        mask = np.asarray(gray.resize(size, resample=BOX)) >= 128
+    return _bytes(_image(mask.astype(bool)), "PNG", optimize=True)
+
+
+def _image(pixels: Array) -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("Pages of videos need Pillow: pip install graphlowrank[video]") from error
+    return Image.fromarray(np.ascontiguousarray(pixels))
+
+
+def _bytes(image: Any, kind: str, **options: Any) -> bytes:
+    buffer = BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()

@@ -1,0 +1,66 @@
+"""The page of the demo, and what all pages share."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_helpers import EVIL, Page, make_gallery, make_report, needs_browser, seen_in_browser
+
+from graphlowrank.report import GraphSize, Report, Score, render, render_page
+
+
+def make_demo(**changed):
+    images = {name: np.random.default_rng(0).random((10, 8, 8)) for name in ("clean", "CPCA, regressed")}
+    given = {
+        "summary": "Done.", "notes": ["Lower is better."],
+        "scores": [Score("CPCA, regressed", 0.123, None, 0.456, 7.89)],
+        "images": images, "spectra": {"clean": 0.8 ** np.arange(20)}, "rank_threshold": 0.1,
+        "graphs": [GraphSize("samples, compressed", 1027, 14900, 1)], "parameters": {"seed": 0},
+        "stages": {"FRPCAG": {"solving": 1.0}, "CPCA": {"decoding": 2.0}}, "versions": {"numpy": "2.0"},
+        "command": "graphlowrank demo",
+    }  # fmt: skip
+    return Report(**{**given, **changed})
+
+
+def test_the_demo_page_shows_its_record():
+    page = Page(render_page(make_demo()))
+    assert "CPCA, regressed 0.123 – 0.456 7.890" in page.text
+    assert "decoding – 2.000" in page.text
+    assert "seed 0 numpy 2.0" in page.text
+
+
+def test_names_cannot_write_html_in_the_demo():
+    page = Page(render_page(make_demo(summary=EVIL, notes=[EVIL], parameters={EVIL: EVIL}, command=EVIL)))
+    assert page.text.count(EVIL) == 5
+    assert page.all("script") == []
+    assert len(page.all("img")) == 2
+
+
+def test_templates_of_others_extend_the_base(tmp_path):
+    template = '{% extends "base.html" %}{% block content %}<p>{{ words }}</p>{% endblock %}'
+    Path(tmp_path, "mine.html").write_text(template)
+    page = Page(render("mine.html", folder=tmp_path, title="Mine", words=EVIL))
+    assert EVIL in page.text
+    assert "--paper" in page.styles[0]
+    assert page.all("section") == []
+
+
+@pytest.mark.parametrize("extra", ["plots", "video"])
+def test_what_is_missing_is_named(monkeypatch, extra):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=rf"Pages need Jinja: pip install graphlowrank\[{extra}\]"):
+        render("demo.html", extra=extra)
+
+
+PAGES = {"demo": lambda: render_page(make_demo()), "video": lambda: make_report(make_gallery()).to_html()}
+
+
+@needs_browser
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1600, False)])
+def test_pages_fit_their_window(tmp_path, name, width, dark):
+    seen = seen_in_browser(PAGES[name](), tmp_path, width, dark=dark)
+    assert (seen["wrong"], seen["images"]) == ([], True)
+    assert seen["wide"] <= seen["width"] == width
+    assert seen["late"] == []
