@@ -12,7 +12,7 @@ from graphlowrank.preprocessing.sparse import ShiftedSparse
 
 
 def random_graph(n=12, density=0.4, seed=0, *, connected=True, spread=2.0):
-    """Weighted graph with weights over several orders of magnitude; a path makes it connected."""
+    """Graph with log-normal edge weights of standard deviation ``spread``; a path makes it connected."""
     rng = np.random.default_rng(seed)
     W = np.triu(rng.random((n, n)) < density, 1) * np.exp(spread * rng.standard_normal((n, n)))
     if connected:

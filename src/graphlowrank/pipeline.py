@@ -10,6 +10,7 @@ and returned with their reasons.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,7 @@ from .auto import (
     n_kept,
     rank_choice,
     validated_gammas,
+    validates_gammas,
 )
 from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
 from .decoders import Decoded
@@ -65,13 +67,12 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
     with progress.stage("scaling"):
         scaling, scaling_choice = choose_recovery_scaling(X, options.scaling)
         scaled = scaling.apply(X)
-    with progress.stage("outliers"):
-        outliers = choose_outlier_filter(scaled, options)
+    outliers = check_outliers(scaled, run)
     points = comparable(scaled, outliers, run)
     axes = build_graphs(points.X, run)
     laplacian = choose_laplacian(options, "recovery")
     compressed = compress(scaled, axes, laplacian, weights, rank, run)
-    with progress.stage("gammas"):
+    with progress.stage("gammas") if validates_gammas(options) else nullcontext():
         found = validated_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
     gammas = fixed_gammas(options, laplacian) if found is None else (found.gamma_samples, found.gamma_features)
     solution = solve(compressed, gammas, run, short_steps=True)
@@ -96,8 +97,7 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = 
     """Solve FRPCAG on all samples and features, with fixed gammas; nothing is decoded."""
     options = run.options
     laplacian = choose_laplacian(options, "recovery")
-    with run.progress.stage("outliers"):
-        outliers = choose_outlier_filter(X, options)
+    outliers = check_outliers(X, run)
     axes = build_graphs(comparable(X, outliers, run).X, run)
     compressed = compress(X, axes, laplacian, weights, options.n_components, run)
     gammas = fixed_gammas(options, laplacian)
@@ -119,8 +119,7 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     options, progress = run.options, run.progress
     # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
     units = choose_recovery_scaling(X)
-    with progress.stage("outliers"):
-        outliers = choose_outlier_filter(X, options, units[0])
+    outliers = check_outliers(X, run, units[0])
     with progress.stage("scaling"):
         by_units = outliers.value and is_auto(options.scaling)
         scaling, scaling_choice = units if by_units else choose_scaling(X, options, run.rng)
@@ -165,6 +164,14 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
 
 
 # --- stages, in the order of the data ---
+
+
+def check_outliers(X: Data, run: Run, scaling: Scaling | None = None) -> Choice:
+    """Decide whether outliers are filtered for distances; timed as a stage only if the data are looked at."""
+    options = run.options
+    checked = is_auto(options.robust_graphs) and options.builds_graphs() and not is_sparse(X)
+    with run.progress.stage("outliers") if checked else nullcontext():
+        return choose_outlier_filter(X, options, scaling)
 
 
 def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:

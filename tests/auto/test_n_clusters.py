@@ -41,7 +41,7 @@ def test_a_given_graph_is_used(rng):
 def test_many_small_components():
     """What is drawn to choose gammas, or to count clusters, has some of each."""
     rng = np.random.default_rng(0)
-    X = np.repeat(100 * rng.standard_normal((200, 20)), 15, axis=0) + rng.standard_normal((3000, 20))
+    X = np.repeat(100 * rng.standard_normal((80, 20)), 15, axis=0) + rng.standard_normal((1200, 20))
     assert np.isfinite(CompressivePCA(random_state=0).fit(X).low_rank_[:5]).all()
     apart = sp.csr_array(sp.block_diag([np.ones((3, 3)) - np.eye(3)] * 100))
     model = CompressiveClustering("auto", sample_graph=apart, random_state=0)

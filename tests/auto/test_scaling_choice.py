@@ -29,9 +29,9 @@ def chosen(X, k=4):
 
 def test_samples_of_different_brightness_are_scaled(pictures, rng):
     X, _ = pictures
-    lit = np.exp(rng.standard_normal((240, 1))) * (X + 3 * rng.standard_normal((240, 1)))
-    assert chosen(lit).kind == "samples"
-    assert conductance_bound(Scaling.fit(lit, "samples").apply(lit), 4, 10) < conductance_bound(lit, 4, 10)
+    shaded = np.exp(rng.standard_normal((240, 1))) * (X + 3 * rng.standard_normal((240, 1)))
+    assert chosen(shaded).kind == "samples"
+    assert conductance_bound(Scaling.fit(shaded, "samples").apply(shaded), 4, 10) < conductance_bound(shaded, 4, 10)
 
 
 def test_features_in_different_units_are_scaled(pictures):

@@ -235,11 +235,12 @@ def test_missing_data_sets_report_where_they_belong(folder, load):
         (b"not gzip at all", "is damaged"),
         (gzip.compress(bytes(1000))[:20], "is damaged"),
         (gzip.compress(b"\x01\x02"), "not an idx file"),
-        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 bytes where 9 are due"),
+        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 of 9 bytes"),
     ],
-    ids=["not gzip", "cut gzip", "other content", "too short"],
+    ids=["not gzip", "truncated gzip", "other content", "too short"],
 )
 def test_damaged_data_files(folder, content, text):
-    (folder / "mnist" / "train-images-idx3-ubyte.gz").write_bytes(content)
+    for name in ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"):
+        (folder / "mnist" / name).write_bytes(content)
     with pytest.raises(ValueError, match=text):
         datasets.load_mnist()

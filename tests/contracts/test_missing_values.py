@@ -36,9 +36,9 @@ def test_missing_values_are_recovered(clean, Estimator, share):
     model = Estimator(random_state=0) if "random_state" in Estimator().get_params() else Estimator()
     found = np.asarray(model.fit(X).low_rank_)
     assert_array_equal(X, kept)  # the caller's
-    hidden = np.isnan(X)
-    error = np.linalg.norm((found - clean)[hidden])
-    by_means = np.linalg.norm((SimpleImputer().fit_transform(X) - clean)[hidden])
+    missing = np.isnan(X)
+    error = np.linalg.norm((found - clean)[missing])
+    by_means = np.linalg.norm((SimpleImputer().fit_transform(X) - clean)[missing])
     assert error < 0.35 * by_means
     assert "% of the entries missing" in repr(model.report_)
     assert np.isfinite(model.transform(X)).all()
@@ -78,9 +78,9 @@ def test_bad_masks(clean, Estimator):
 def test_solvers_and_decoders(clean, solver, decoder):
     X = with_missing(clean, 0.2)
     model = CompressivePCA(3, solver=solver, decoder=decoder, downsampling=(2, 1), random_state=0).fit(X)
-    hidden = np.isnan(X)
-    error = np.linalg.norm((model.low_rank_.to_array() - clean)[hidden])
-    assert error < 0.4 * np.linalg.norm((clean - column_mean(X))[hidden])
+    missing = np.isnan(X)
+    error = np.linalg.norm((model.low_rank_.to_array() - clean)[missing])
+    assert error < 0.4 * np.linalg.norm((clean - column_mean(X))[missing])
 
 
 @pytest.mark.parametrize("decoder", ["approximate2", "approximate3"])
@@ -97,15 +97,15 @@ def test_nothing_is_imputed_without_distances(clean):
 
 def test_clusters_of_incomplete_samples():
     X, y = load_digits(return_X_y=True)
-    X, new, y = X[:1000], X[1000:1300], y[:1000]
-    gaps = with_missing(X, 0.3)
-    model = CompressiveClustering(10, random_state=0).fit(gaps)
+    X, new, y = X[:700], X[1000:1300], y[:700]
+    incomplete = with_missing(X, 0.3)
+    model = CompressiveClustering(10, random_state=0, n_jobs=2).fit(incomplete)
     assert clustering_error(y, model.labels_) < 0.25
     predicted = model.predict(with_missing(new, 0.3, seed=1))
     assert np.mean(predicted == model.predict(new)) > 0.8
-    again = CompressiveClustering(10, random_state=0, n_jobs=1).fit(gaps)
+    again = CompressiveClustering(10, random_state=0, n_jobs=1).fit(incomplete)
     assert_array_equal(again.labels_, model.labels_)
-    # New samples may have gaps where those of the fit had none.
+    # New samples may have missing values where those of the fit had none.
     complete = CompressiveClustering(10, random_state=0).fit(X)
     assert np.mean(complete.predict(with_missing(new, 0.1)) == complete.predict(new)) > 0.9
 
@@ -117,9 +117,9 @@ def test_the_tag_allows_nan(Estimator):
 
 def test_the_same_bits_on_one_thread_and_two():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((2000, 6)) @ rng.standard_normal((6, 200)) + rng.standard_normal((2000, 200))
+    X = rng.standard_normal((1200, 6)) @ rng.standard_normal((6, 120)) + rng.standard_normal((1200, 120))
     X = with_missing(X, 0.3)
-    weights = rng.random(2000) + 0.1
+    weights = rng.random(1200) + 0.1
     one, two = (
         CompressivePCA(random_state=0, laplacian="normalized", n_jobs=n).fit(X, sample_weight=weights) for n in (1, 2)
     )

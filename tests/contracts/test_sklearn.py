@@ -52,7 +52,9 @@ def test_works_in_a_pipeline_and_a_grid_search():
     X, y = load_digits(n_class=3, return_X_y=True)
     search = GridSearchCV(
         make_pipeline(
-            StandardScaler(with_std=False), CompressivePCA(5, random_state=0), LogisticRegression(max_iter=500)
+            StandardScaler(with_std=False),
+            CompressivePCA(5, gamma_features=0.3, random_state=0),
+            LogisticRegression(max_iter=500),
         ),
         {"compressivepca__gamma_samples": [0.1, 0.5], "compressivepca__n_components": [3, 6]},
         cv=2,

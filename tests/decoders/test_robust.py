@@ -31,15 +31,15 @@ def test_a_low_rank_matrix_is_recovered_from_outliers_without_graphs(seed, weigh
 
 
 def test_it_fits_what_neighbors_do_not_share():
-    """Light of its own in every sample: nothing on the graph tells it of the samples left out, but the data do."""
+    """Each sample has a brightness of its own: the graph cannot interpolate it, but the data determine it."""
     case = Problem(n=60, p=40, seed=3)
-    light = np.random.default_rng(0).standard_normal(60)
-    X = 10 * (case.X + np.outer(light, case.P[:, 0]))
+    brightness = np.random.default_rng(0).standard_normal(60)
+    X = 10 * (case.X + np.outer(brightness, case.P[:, 0]))
     X_small = X[case.block]
     robust = decode_robust(X_small, *case.sides, data=as_data(X), n_components=3).low_rank.to_array()
-    spread = decode_subspace(X_small, *case.sides, n_components=3).low_rank.to_array()
+    interpolated = decode_subspace(X_small, *case.sides, n_components=3).low_rank.to_array()
     assert recovery_error(X, robust) < 0.02
-    assert recovery_error(X, spread) > 0.3
+    assert recovery_error(X, interpolated) > 0.3
 
 
 def test_a_factor_below_the_noise_is_not_fitted_to_it():

@@ -60,12 +60,12 @@ def test_scores_ignore_missing_values(loss):
     C = np.linalg.qr(rng.standard_normal((20, 3)))[0].T
     S = rng.standard_normal((30, 3))
     X = S @ C
-    gaps = with_missing(X, 0.3)
-    assert_allclose(robust_scores(gaps, C, loss=loss, tol=1e-10), S, atol=1e-6)
+    incomplete = with_missing(X, 0.3)
+    assert_allclose(robust_scores(incomplete, C, loss=loss, tol=1e-10), S, atol=1e-6)
     X = X + 0.1 * rng.standard_normal(X.shape)
-    gaps = with_missing(X, 0.3)
-    found = robust_scores(gaps, C, loss=loss, huber_delta=0.05, tol=1e-10, max_iter=1000)
-    for row, scores in zip(gaps, found, strict=True):
+    incomplete = with_missing(X, 0.3)
+    found = robust_scores(incomplete, C, loss=loss, huber_delta=0.05, tol=1e-10, max_iter=1000)
+    for row, scores in zip(incomplete, found, strict=True):
         seen = ~np.isnan(row)
         residual = row[seen] - scores @ C[:, seen]
         pull = {"l2": residual, "l1": np.sign(residual), "huber": np.clip(residual / 0.05, -1, 1)}[loss]

@@ -54,7 +54,7 @@ def test_the_approximate_decoder_multiplies_two_smooth_fits(weighted):
     M = decode_approximate(
         problem.X_small, *problem.sides, n_components=15, gamma_samples=0.3, gamma_features=2.0
     ).low_rank.to_array()
-    # All 15 factors and the center: nothing was cut, and the fits are linear.
+    # All 15 factors and the center: nothing was truncated, and the fits are linear.
     w = problem.samples.weights
     center = np.average(problem.X_small, axis=0, weights=w)
     rows = dense_fit(problem.samples, problem.X_small - center, 0.3)

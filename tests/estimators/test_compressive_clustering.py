@@ -91,10 +91,10 @@ def pictures(rng):
 
 def test_new_samples_are_scaled_like_the_training_data(pictures, rng):
     X, y = pictures
-    lit = X * np.exp(rng.standard_normal((240, 1)))
-    model = CompressiveClustering(4, scaling="samples", random_state=0).fit(lit)
+    shaded = X * np.exp(rng.standard_normal((240, 1)))
+    model = CompressiveClustering(4, scaling="samples", random_state=0).fit(shaded)
     assert clustering_error(y, model.labels_) == 0
-    assert_array_equal(model.predict(5 * lit + 3), model.labels_)
+    assert_array_equal(model.predict(5 * shaded + 3), model.labels_)
     units = np.column_stack([X, 1e4 * rng.standard_normal(240)])  # left as it is, noise would decide
     model = CompressiveClustering(4, scaling="features", random_state=0).fit(units)
     assert clustering_error(y, model.labels_) == 0

@@ -49,7 +49,7 @@ def test_a_report_shows_problems_and_escapes_markup():
     assert (graph.n_components, graph.smallest_component) == (2, 1)
     choices = (Choice("gamma", 0.123456, "<b>because</b>"),)
     report = FitReport("Model", "data", choices, (graph,), 7, converged=False, seconds={"solve": 1.0})
-    assert "in 2 pieces, the smallest of 1" in repr(report)
+    assert "2 connected components, the smallest with 1 nodes" in repr(report)
     assert "NOT converged" in repr(report)
     assert "0.1235" in repr(report)
     assert "<b>because" not in report._repr_html_()

@@ -92,7 +92,7 @@ def test_unknown_and_reserved_names(registered, rng):
         registered("auto", kdtree)
 
 
-@pytest.mark.parametrize(("old", "new"), [("path_graph", "path_graph"), ("nearest_neighbors", "nearest_neighbors")])
+@pytest.mark.parametrize(("old", "new"), [("chain_graph", "path_graph"), ("nearest_neighbours", "nearest_neighbors")])
 def test_old_names_warn(old, new):
     with pytest.warns(DeprecationWarning, match=f"graphs.{old} is deprecated; use graphs.{new}"):
         assert getattr(graphs, old) is getattr(graphs, new)

@@ -42,7 +42,7 @@ def test_the_compiled_distances_agree_with_their_twin():
 
 
 def test_approximate_neighbors_of_many_wide_rows():
-    values, groups = sparse_counts(3000, 400, 5)
+    values, groups = sparse_counts(1500, 400, 5)
     graph = knn_graph(values, 10, neighbors="approximate", random_state=0)
     exact = knn_graph(values, 10, neighbors="exact")
     assert (graph.weights.minimum(exact.weights) > 0).nnz > 0.6 * exact.weights.nnz  # noise in 400 dimensions

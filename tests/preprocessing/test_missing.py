@@ -23,9 +23,9 @@ def test_statistics_are_those_of_the_observed_entries(seed, share):
     expected = [np.average(column[~np.isnan(column)], weights=w[~np.isnan(column)]) for column in X.T]
     assert_allclose(column_mean(X, w), expected)
     for axis in (0, 1):
-        mean, deviation = mean_and_std(X, axis)
+        mean, std = mean_and_std(X, axis)
         assert_allclose(mean, np.nanmean(X, axis=axis, keepdims=True), atol=1e-12)
-        assert_allclose(deviation, np.nanstd(X, axis=axis, keepdims=True), atol=1e-12)
+        assert_allclose(std, np.nanstd(X, axis=axis, keepdims=True), atol=1e-12)
 
 
 def test_missing_values_are_noticed():

@@ -51,23 +51,23 @@ def test_samples_are_filtered_one_by_one():
 
 def test_missing_values_are_imputed_and_single_precision_stays():
     X, clean, hit = with_outliers()
-    gaps = np.random.default_rng(1).random(X.shape) < 0.2
-    seen = np.where(gaps, np.nan, X).astype(np.float32)
+    missing = np.random.default_rng(1).random(X.shape) < 0.2
+    seen = np.where(missing, np.nan, X).astype(np.float32)
     filled = fit_outlier_filter(seen, np.random.RandomState(0)).apply(seen)
     assert filled.dtype == np.float32
-    assert np.median(np.abs(filled - clean)[gaps | hit]) < 0.2
+    assert np.median(np.abs(filled - clean)[missing | hit]) < 0.2
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.55])
 def test_samples_off_the_model_are_not_flagged(share):
-    """Five of them have a direction of their own; it is no error, whatever else is missing."""
+    """Five of them have a direction of their own; that is no outlier, however many values are missing."""
     X, _, hit = with_outliers(share=0.03)
     rng = np.random.default_rng(5)
     X[:5] += 4 * rng.standard_normal(30)
-    gaps = rng.random(X.shape) < share
-    X[gaps] = np.nan
+    missing = rng.random(X.shape) < share
+    X[missing] = np.nan
     flagged = fit_outlier_filter(X, np.random.RandomState(0)).flags(X[:5])
-    assert flagged[~(hit | gaps)[:5]].mean() < 0.3
+    assert flagged[~(hit | missing)[:5]].mean() < 0.3
 
 
 def test_features_of_unknown_scale_have_no_outliers():

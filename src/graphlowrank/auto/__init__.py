@@ -15,7 +15,7 @@
 from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, downsampling_choice, n_kept
 from .gamma_search import GammaChoice, choose_gammas
-from .gammas import fixed_gammas, gamma_choices, gamma_path, validated_gammas
+from .gammas import fixed_gammas, gamma_choices, gamma_path, validated_gammas, validates_gammas
 from .graphs import choose_laplacian, choose_n_neighbors, graph_choices
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
@@ -44,4 +44,5 @@ __all__ = [
     "n_kept",
     "rank_choice",
     "validated_gammas",
+    "validates_gammas",
 ]

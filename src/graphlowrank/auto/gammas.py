@@ -44,6 +44,12 @@ def gamma_path(options: Options, laplacian: LaplacianKind) -> list[tuple[float, 
     return [(gamma, of_features) for gamma in path]
 
 
+def validates_gammas(options: Options) -> bool:
+    """Whether there is something to choose: FRPCAG, and a gamma or the rank is not given."""
+    given = not is_auto(options.gamma_samples) and not is_auto(options.gamma_features)
+    return options.solver == "frpcag" and not (given and options.n_components is not None)
+
+
 def validated_gammas(
     problem: CompressedProblem,
     graphs: tuple[Graph | None, Graph | None],
@@ -55,9 +61,9 @@ def validated_gammas(
 
     None if there is nothing to choose: gammas and rank are given, or the solver is not FRPCAG.
     """
-    given = tuple(None if is_auto(gamma) else float(gamma) for gamma in (options.gamma_samples, options.gamma_features))
-    if options.solver != "frpcag" or (options.n_components is not None and None not in given):
+    if not validates_gammas(options):
         return None
+    given = tuple(None if is_auto(gamma) else float(gamma) for gamma in (options.gamma_samples, options.gamma_features))
     X = problem.X
     columns, of_features = _part(graphs[1], X.shape[1], MAX_NODES, X.T, rng)
     n_rows = min(max(ENTRIES // len(columns), MIN_SAMPLES), MAX_NODES)

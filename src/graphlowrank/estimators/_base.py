@@ -17,11 +17,12 @@ from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import Array, AxisName, MatrixLike, RandomState
 from ..auto import AS_GIVEN, DEFAULT_RANK, Choice
+from ..auto.graphs import MIN_NEIGHBORS
 from ..decoders.scores import component_samples, component_scores
 from ..graphs import as_graph
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
-from ..options import Options, check_count
+from ..options import Options, check_count, is_auto
 from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
 from ..preprocessing.missing import check_observed
 from ..records import Compressed, LossWeights, Run
@@ -85,9 +86,9 @@ class GraphEstimator(BaseEstimator):
             check_observed(X)
             if options.decoder_record.needs_complete:
                 raise ValueError(f"decoder={options.decoder!r} projects the data, which must have no missing values.")
-        n_samples, n_neighbors = X.shape[0], options.n_neighbors
+        n_samples, n_neighbors = X.shape[0], MIN_NEIGHBORS if is_auto(options.n_neighbors) else int(options.n_neighbors)
         builds = isinstance(options.sample_graph, str) and options.needs_graph("sample")
-        if builds and not isinstance(n_neighbors, str) and n_samples <= n_neighbors:
+        if builds and n_samples <= n_neighbors:
             raise ValueError(
                 f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} samples, got n_samples={n_samples}; "
                 "lower n_neighbors."
