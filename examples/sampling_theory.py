@@ -4,7 +4,7 @@
 
 error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly joined groups is sampled and decoded;
 measured errors stay under the bounds of `graphlowrank.guarantees`, computed for the very draws.
-coherence.png: the local coherence of a neighbour graph of points in the plane, exactly and estimated, and the sampling
+coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exactly and estimated, and the sampling
 probabilities that follow from it.
 """
 
@@ -39,7 +39,7 @@ from graphlowrank.sampling import (
 )
 
 INK, GREY = "#1c1f24", "#6b7077"
-BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # told apart by every kind of eye (Okabe and Ito)
+BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # distinguishable with color blindness (Okabe and Ito)
 DPI = 200
 
 K_GROUPS = 4

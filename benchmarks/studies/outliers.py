@@ -33,7 +33,7 @@ SEEDS = 2
 
 def standardized(load: Callable) -> tuple[np.ndarray, np.ndarray]:
     X, y = load(return_X_y=True)
-    return prepare(X, ("standardise",)), y
+    return prepare(X, ("standardize",)), y
 
 
 SETS = {
