@@ -4,8 +4,8 @@
 
 error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly joined groups is sampled and decoded;
 measured errors stay under the bounds of `graphlowrank.guarantees`, computed for the very draws.
-coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exactly and estimated, and the sampling
-probabilities that follow from it.
+coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exact and estimated, and the
+sampling probabilities that follow from it.
 """
 
 from __future__ import annotations
