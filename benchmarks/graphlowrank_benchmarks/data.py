@@ -18,7 +18,7 @@ Labelled = tuple[Array, Array]
 
 N_NEIGHBORS = 10  # as in the paper
 FEATURE_GRAPH_SAMPLES = 10_000  # samples on which features are compared, as in the estimators
-STANDARDIZE = {"standardise": 0, "standardise samples": 1}  # step to axis; part of the keys of stored cells
+STANDARDIZE = {"standardize": 0, "standardize samples": 1}  # step to axis; part of the keys of stored cells
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,19 @@ def corrupt(X: Array, noise: str, percent: float, seed: int) -> Array:
 def prepare(X: Array, steps: tuple[str, ...]) -> Array:
     """Copy of ``X`` (n_samples, n_features) after each of the steps.
 
-    "standardise" gives every feature zero mean and unit standard deviation (constant ones become zero), "standardise
-    samples" every sample; "normalise" gives every sample unit length (zeros stay); "clip" sets negative entries to 0.
+    "standardize" gives every feature zero mean and unit standard deviation (constant ones become zero), "standardize
+    samples" every sample; "normalize" gives every sample unit length (zeros stay); "clip" sets negative entries to 0.
     """
     for step in steps:
         if step in STANDARDIZE:
             X = standardize(X, STANDARDIZE[step])
-        elif step == "normalise":
+        elif step == "normalize":
             length = np.linalg.norm(X, axis=1, keepdims=True)
             X = X / np.where(length > 0, length, 1).astype(X.dtype)
         elif step == "clip":
             X = np.maximum(X, 0)
         else:
-            raise ValueError(f"a step is 'standardise', 'standardise samples', 'normalise' or 'clip', got {step!r}.")
+            raise ValueError(f"a step is 'standardize', 'standardize samples', 'normalize' or 'clip', got {step!r}.")
     return X
 
 

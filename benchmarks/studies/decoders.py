@@ -17,16 +17,19 @@ import numpy as np
 
 from graphlowrank import FastRobustPCAOnGraphs
 from graphlowrank._progress import Progress
+from graphlowrank.auto import fixed_gammas
 from graphlowrank.datasets import load_orl, make_low_rank_on_graphs, sparse_noise
 from graphlowrank.metrics import recovery_error
-from graphlowrank.options import Settings
-from graphlowrank.pipeline import compress, recover
+from graphlowrank.options import Options
+from graphlowrank.pipeline import build_graphs, compress, decode, solve
+from graphlowrank.preprocessing import Scaling
+from graphlowrank.records import LossWeights, Run
 from graphlowrank_benchmarks.internals import leading_svd, limit_threads
 
 RANK = object()  # in options: the rank of the job
 ROWS = {
     "subspace": ("subspace", {}),
-    "subspace, normalized": ("subspace", {"normalise": True}),
+    "subspace, normalized": ("subspace", {"normalize": True}),
     "subspace, filter 2": ("subspace", {"filter": 2}),
     "approximate": ("approximate", {}),
     "approximate, filter 2, gammas 100": (
@@ -128,20 +131,20 @@ def truncated(X, rank):
 
 def run_decoders(job, rate, cells, X, X_true, options, seed):
     """Compress once, decode by every row; return the seconds of the compression."""
-    settings = Settings(downsampling=rate, **job.options, **options)
-    rng = np.random.RandomState(seed)
-    small, compression = timed(
-        lambda: compress(X, settings, laplacian="combinatorial", rank=job.rank, rng=rng, progress=Progress())
-    )
-    block = small.solution.X * small.block.scale + small.block.shift[small.features.indices]
+    run = Run(Options(downsampling=rate, **job.options, **options), np.random.RandomState(seed), Progress())
+
+    def compress_and_solve():
+        small = compress(X, build_graphs(X, run), "combinatorial", LossWeights(), job.rank, run)
+        return small, solve(small, fixed_gammas(run.options, "combinatorial"), run)
+
+    (small, solution), compression = timed(compress_and_solve)
+    block = solution.X * small.block.scale + small.block.shift[small.features.indices]
     kept = np.ix_(small.samples.indices, small.features.indices)
     cells[COMPRESSED, rate].errors.append(recovery_error(X_true[kept], block))
     for row, (decoder, given) in ROWS.items():
         filled = {name: job.rank if value is RANK else value for name, value in given.items()}
-        chosen = replace(settings, decoder=decoder, decoder_options=filled)
-        decoded, seconds = timed(
-            lambda chosen=chosen: recover(X, small, chosen, n_components=job.rank, progress=Progress())
-        )
+        chosen = replace(run, options=replace(run.options, decoder=decoder, decoder_options=filled))
+        decoded, seconds = timed(lambda chosen=chosen: decode(X, small, solution, job.rank, Scaling("none"), chosen))
         cell = cells[row, rate]
         cell.errors.append(recovery_error(X_true, decoded.low_rank))
         cell.seconds.append(seconds)

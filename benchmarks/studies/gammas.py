@@ -10,7 +10,7 @@ returns it. Criteria other than the library's use the whole grid and one fold of
 
 The work of a choice is its iterations times the entries of the block, relative to the solve that follows it.
 
-    held-out         graphlowrank.auto.gammas, with the rank it finds
+    held-out         graphlowrank.auto.gamma_search, with the rank it finds
     held-out, untruncated  mean error of the whole solution on the held-out entries
     discrepancy      residual of the truncated solution closest to the noise
     GCV              generalized cross-validation of the l2 model
@@ -23,24 +23,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from graphlowrank.preprocessing.standardize import Block, sampled_block
-from graphlowrank.two_graphs import graphs_of
 from sklearn.datasets import load_digits
 
 from graphlowrank._progress import Progress
-from graphlowrank.auto.gammas import LATTICE, choose_gammas, hide_entries
+from graphlowrank.auto import choose_outlier_filter
+from graphlowrank.auto.gamma_search import GRID, choose_gammas, hold_out
+from graphlowrank.auto.gammas import FIXED
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
 from graphlowrank.decoders.subspace import decode_subspace
 from graphlowrank.linalg.svd import leading_svd, rank_of
 from graphlowrank.metrics import recovery_error
-from graphlowrank.models import solve_frpcag
-from graphlowrank.options import AUTO_GAMMAS, Settings
+from graphlowrank.models import CompressedProblem, solve_frpcag
+from graphlowrank.options import Options
+from graphlowrank.pipeline import build_graphs, comparable, compress
+from graphlowrank.preprocessing import Block
+from graphlowrank.records import LossWeights, Run
 from graphlowrank.sampling import SampledNodes
 from graphlowrank_benchmarks.internals import limit_threads
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))
 OUTLIER_SIZE = 10.0  # standard deviations of the clean matrix
-PAIRS = [(a, b) for a in LATTICE for b in LATTICE]
+PAIRS = [(a, b) for a in GRID for b in GRID]
 CRITERIA = ("held-out", "held-out, untruncated", "discrepancy", "GCV", "stability")
 RANK_RULES = ("a tenth of the first", "largest ratio", "held-out entries", "above noise (ours)")
 
@@ -51,10 +54,14 @@ class Case:
 
     X_true: np.ndarray
     rank: int
+    problem: CompressedProblem
     block: Block
     samples: SampledNodes
     features: SampledNodes
-    laplacians: tuple
+
+    @property
+    def laplacians(self):
+        return self.problem.L_samples, self.problem.L_features
 
     def solve(self, gammas, X=None, start=None, **options):
         X = self.block.X if X is None else X
@@ -107,15 +114,10 @@ def make_case(name, shape, noise, rate, seed):
     X = gaussian_noise(X_true, noise[0], random_state=rng)
     hit = rng.random_sample(X.shape) < noise[1]
     X = np.where(hit, OUTLIER_SIZE * X_true.std() * rng.standard_normal(X.shape), X)
-    settings = Settings(downsampling=rate, robust_graphs="auto")
-    graphs, _ = graphs_of(X, settings, rng, Progress())
-    sides = [
-        graph.drawn(None, size, settings, rank, rng, "indices")
-        for graph, size in zip(graphs, settings.kept(*X.shape), strict=True)
-    ]
-    small = [graph.reduced(side.indices, settings, rng) for graph, side in zip(graphs, sides, strict=True)]
-    block = sampled_block(X, sides[0].indices, sides[1].indices, "combinatorial")
-    return Case(X_true, rank, block, *sides, tuple(graph.unit_laplacian() for graph in small))
+    run = Run(Options(downsampling=rate, robust_graphs="auto"), rng, Progress())
+    points = comparable(X, choose_outlier_filter(X, run.options), run)
+    small = compress(X, build_graphs(points.X, run), "combinatorial", LossWeights(), rank, run)
+    return Case(X_true, rank, small.problem, small.block, small.samples, small.features)
 
 
 def truncate(U, rank):
@@ -137,7 +139,7 @@ def gcv(case):
 
 def criteria(case, choice):
     """Pair that each criterion chooses."""
-    folds = [hide_entries(case.block.X, np.random.RandomState(seed)) for seed in (1, 2)]
+    folds = [hold_out(case.block.X, np.random.RandomState(seed)) for seed in (1, 2)]
     untruncated, gap, change = {}, {}, {}
     starts = [None, None]
     for pair in PAIRS:
@@ -159,7 +161,7 @@ def criteria(case, choice):
 def ranks(case, choice, U):
     """Rank by each rule; ``U`` is the solution at the fixed gammas."""
     values = leading_svd(U - U.mean(axis=0), min(40, *U.shape))[1]
-    fold = hide_entries(case.block.X, np.random.RandomState(1))
+    fold = hold_out(case.block.X, np.random.RandomState(1))
     V = case.solve((1.0, 0.3), fold.X, np.where(np.isnan(fold.X), np.nan, case.block.start())).X
     mean = V.mean(axis=0)
     left, s, right = leading_svd(V - mean, min(40, *V.shape))
@@ -175,9 +177,8 @@ def ranks(case, choice, U):
 
 def study(case, *, others):
     """Errors at the fixed gammas, by each criterion and at best; the choices; iterations of the choice and after it."""
-    U_fixed = case.solve(AUTO_GAMMAS["combinatorial"]).X
-    choice = choose_gammas(case.block.X, *case.laplacians, X0=case.block.start(), random_state=0)
-    untruncated = choose_gammas(case.block.X, *case.laplacians, X0=case.block.start(), cut=False, random_state=0)
+    U_fixed = case.solve(FIXED["combinatorial"]).X
+    choice = choose_gammas(case.problem, random_state=0)
     found = {pair: case.solve(pair) for pair in PAIRS}
     solved = {pair: solution.X for pair, solution in found.items()}
     errors = {pair: case.error(U, case.rank) for pair, U in solved.items()}
@@ -187,10 +188,7 @@ def study(case, *, others):
     best, best_whole = min(errors.values()), min(whole.values())
     row = [case.error(U_fixed, case.rank), *(errors[chosen[name]] if name in chosen else np.nan for name in CRITERIA)]
     row += [best, errors[chosen["held-out"]] / best, case.error(solved[chosen["held-out"]], choice.rank) / best]
-    row += [
-        whole[untruncated.gamma_samples, untruncated.gamma_features] / best_whole,
-        case.untruncated_error(U_fixed) / best_whole,
-    ]
+    row += [whole[chosen["held-out"]] / best_whole, case.untruncated_error(U_fixed) / best_whole]
     work = choice.n_iter, found[chosen["held-out"]].n_iter
     return row, ranks(case, choice, U_fixed), chosen["held-out"], work
 

@@ -16,7 +16,9 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank.graphs import search_cells as cells
-from graphlowrank.graphs.search import nearest_neighbors, nearest_of
+from graphlowrank.graphs.candidates import Candidates
+from graphlowrank.graphs.rerank import nearest_of
+from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank_benchmarks.internals import current_threads
 
 K = 10
@@ -223,7 +225,7 @@ def _search_short(short, X, *, rerank):
     if not rerank:
         return faiss_exact(short)
     candidates = faiss.knn(short, short, min(RERANKED * K + 1, len(X)))[1]
-    return nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def faiss_inverted_lists(X):
@@ -231,13 +233,13 @@ def faiss_inverted_lists(X):
     points = cells.project(X, cells.PROJECTED_DIMENSIONS, np.random.RandomState(0))
     n_cells = max(1, min(int(4 * np.sqrt(len(X))), len(X) // 8))  # better for it than our 2
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], n_cells)
-    index.cp.niter, index.cp.min_points_per_centroid = cells.TRAINING_ROUNDS, 1
+    index.cp.niter, index.cp.min_points_per_centroid = cells.TRAINING_ITERATIONS, 1
     index.cp.max_points_per_centroid = cells.TRAINING_ROWS_PER_CELL
     index.nprobe = min(INVERTED_LISTS_PROBED, n_cells)
     index.train(points)
     index.add(points)
     candidates = index.search(points, INVERTED_LISTS_CANDIDATES)[1]
-    return nearest_of(X, cells.Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
 
 
 def engines(cache):

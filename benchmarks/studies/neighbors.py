@@ -189,7 +189,9 @@ def main():
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="data sets whose name contains a word")
     parser.add_argument("--skip", nargs="+", default=[], metavar="WORD", help="engines whose name contains a word")
     parser.add_argument("--all-engines", action="store_true", help="also those that take very long at a size")
-    parser.add_argument("--runs", type=int, default=2, help="of each engine; two tell whether it repeats itself")
+    parser.add_argument(
+        "--runs", type=int, default=2, help="of each engine; with two, whether it is deterministic is reported"
+    )
     parser.add_argument("--threads", type=int, help="default: every core")
     parser.add_argument("--output", type=Path, metavar="FILE", help="save the results as JSON")
     chosen = parser.parse_args()

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from gammas import SETS as MATRICES
-from graphlowrank.preprocessing.outliers import judge, learn_sieve
 from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA
+from graphlowrank.auto.outliers import check_outlier_filter
 from graphlowrank.datasets import gaussian_noise
 from graphlowrank.graphs import nearest_neighbors
 from graphlowrank.metrics import clustering_error, recovery_error
+from graphlowrank.preprocessing import fit_outlier_filter
 from graphlowrank_benchmarks.data import DATA, prepare
 from graphlowrank_benchmarks.tables import markdown_rows
 
@@ -33,7 +34,7 @@ SEEDS = 2
 
 def standardized(load: Callable) -> tuple[np.ndarray, np.ndarray]:
     X, y = load(return_X_y=True)
-    return prepare(X, ("standardise",)), y
+    return prepare(X, ("standardize",)), y
 
 
 SETS = {
@@ -68,12 +69,12 @@ def clusters(only: str) -> Iterator[list[str]]:
         for kind, share in OUTLIERS:
             corrupted = hit(X, kind, share, np.random.RandomState(1))
             some = corrupted[part]
-            filtered = learn_sieve(some, np.random.RandomState(0)).apply(some)
+            filtered = fit_outlier_filter(some, np.random.RandomState(0)).apply(some)
             errors = [mean_error(corrupted, y, **options) for options in ({"robust_graphs": False}, {})]
-            verdict = "filtered" if judge(corrupted, N_NEIGHBORS).present else "kept"
+            decision = "filtered" if check_outlier_filter(corrupted, N_NEIGHBORS).value else "kept"
             neighbors = [found(points, true) for points in (some, filtered)]
             what = f"{kind}, {share:.0%}" if share else "none"
-            yield [name, what, *map("{:.2f}".format, neighbors), verdict, *map("{:.3f}".format, errors)]
+            yield [name, what, *map("{:.2f}".format, neighbors), decision, *map("{:.3f}".format, errors)]
 
 
 def mean_error(X: np.ndarray, y: np.ndarray, **options: bool) -> float:
@@ -109,7 +110,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     table(
-        ["data", "outliers", "true neighbors by distances", "outliers filtered", "verdict", "clustering error, "
+        ["data", "outliers", "true neighbors by distances", "outliers filtered", "decision", "clustering error, "
          "robust_graphs=False", "default"],
         clusters(options.only),
     )  # fmt: skip

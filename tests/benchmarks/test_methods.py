@@ -95,11 +95,11 @@ def test_preparation_is_the_papers(clouds):
 
 def test_constant_features_and_empty_samples_become_zero():
     X = np.array([[1.0, 5.0, 0.1], [3.0, 5.0, 0.1], [2.0, 5.0, 0.1]], dtype=np.float32)
-    prepared = prepare(X, ("standardise",))
+    prepared = prepare(X, ("standardize",))
     assert prepared.dtype == np.float32
     assert not prepared[:, 1:].any()
-    assert not prepare(np.zeros((2, 3)), ("normalise",)).any()
-    assert_allclose(prepare(X.T, ("standardise samples",)), prepared.T)
+    assert not prepare(np.zeros((2, 3)), ("normalize",)).any()
+    assert_allclose(prepare(X.T, ("standardize samples",)), prepared.T)
     assert_array_equal(prepare(X - 3, ("clip",)), np.maximum(X - 3, 0))
 
 
@@ -130,7 +130,7 @@ def test_a_fitted_method_gives_many_partitions(clouds):
 
 def test_cpca_by_name_is_algorithm_3_of_the_estimator(clouds):
     X, _ = clouds
-    prepared = prepare(X, ("standardise",))
+    prepared = prepare(X, ("standardize",))
     graph = method_graph("cpca", X, random_state=0)
     given = {"sample_graph": graph, "downsampling": (2, 1), "n_neighbors": 10, "random_state": 0}
     model = CompressiveClustering(5, partition="k-means", **given).fit(prepared)
@@ -164,7 +164,7 @@ def test_grids_of_a_single_feature_are_not_empty(name):
         (lambda X: cluster("le", X, 5, graph=np.eye(3)), "graph"),
         (lambda X: cluster("nmf", X - 100, 5), "[Nn]egative"),
         (lambda X: parameter_grid("umap", 10, 10), "not a method"),
-        (lambda X: prepare(X, ("rotate",)), "standardise"),
+        (lambda X: prepare(X, ("rotate",)), "standardize"),
         (lambda X: cluster("cpca", X, 30, downsampling=(10, 1)), "at most 24 .the kept samples"),
     ],
 )

@@ -214,6 +214,6 @@ def test_shapes_of_the_table_are_those_of_the_data():
 @pytest.mark.parametrize("method", METHODS)
 def test_preparation_of_each_protocol(method, protocol):
     steps = clustering_kind.preparation(method, protocol, "samples")
-    assert "standardise" not in steps
+    assert "standardize" not in steps
     assert (steps == []) == (method == "kmeans" or (protocol == "default" and method in ("frpcag", "cpca")))
     assert ("clip" in steps) == (method in ("nmf", "gnmf"))

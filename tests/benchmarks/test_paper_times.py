@@ -30,15 +30,15 @@ PRINTED = {
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Sixty standardised samples in three clusters, under a name of their own."""
+    """Sixty standardized samples in three clusters, under a name of their own."""
     X = parts(60, 12, 3, seed=0)
     monkeypatch.setitem(data.DATA, "tiny", data.DataSet(60, 12, 3, lambda: (X, np.zeros(60))))
-    return prepare(X, ("standardise",))
+    return prepare(X, ("standardize",))
 
 
 def content_of(part, **changes):
     return {
-        "kind": "times", "data": "tiny", "part": part, "preparation": ["standardise"], "precision": "float64",
+        "kind": "times", "data": "tiny", "part": part, "preparation": ["standardize"], "precision": "float64",
         "threads": 1, "seed": 0, "downsampling": [2, 1], "limit_seconds": 60, **changes,
     }  # fmt: skip
 

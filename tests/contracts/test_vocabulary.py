@@ -39,7 +39,12 @@ BANNED = {
 }
 
 
-DEPRECATED = ("nearest_neighbors", "normalise")  # old names, which the code and the changelog must mention
+DEPRECATED = (
+    "nearest_neighbors",
+    "nearest_neighbours",
+    "normalise",
+    '"gross errors"',
+)  # old names, which the code and the changelog must mention
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPOSITORY)))

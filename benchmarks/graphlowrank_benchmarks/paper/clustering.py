@@ -20,7 +20,7 @@ NOISE_SEED = 0  # the same noise for every method and every draw
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "default")
 OURS = ("frpcag", "cpca")  # they use a feature graph, too
 # "Zero mean and unit standard deviation along the features / rows" can be read in two ways.
-READINGS = {"features": "standardise", "samples": "standardise samples"}
+READINGS = {"features": "standardize", "samples": "standardize samples"}
 TITLES = {"gaussian": "Gaussian", "laplacian": "Laplacian"}
 
 
@@ -97,7 +97,7 @@ def preparation(method: str, protocol: Protocol, standardize: str) -> list[str]:
     """Steps of preparation: the paper's; none where our estimator scales the data itself."""
     if protocol == "default" and method in OURS:
         return []
-    steps = [READINGS[standardize] if step == "standardise" else step for step in METHODS[method].preparation]
+    steps = [READINGS[standardize] if step == "standardize" else step for step in METHODS[method].preparation]
     return ["clip", *steps] if method in ("nmf", "gnmf") else steps  # noise makes dark pixels negative
 
 

@@ -19,7 +19,7 @@ WEIGHTS = [2.0**power for power in range(-3, 4)]  # times 1 / sqrt(max(n, p)); t
 BETAS = [round(0.1 * step, 1) for step in range(1, 10)]
 GAMMAS = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0]  # the paper says "(0, 30)"
 
-RAW, STANDARD, UNIT, BOTH = (), ("standardise",), ("normalise",), ("standardise", "normalise")
+RAW, STANDARD, UNIT, BOTH = (), ("standardize",), ("normalize",), ("standardize", "normalize")
 COMPONENTS = {"n_components": None}  # None: as many as clusters
 PAIR = {"gamma_samples": "auto", "gamma_features": "auto"}
 
