@@ -2,13 +2,8 @@
 
     python examples/sampling_theory.py [--output sampling_theory/]        # pip install 'graphlowrank[plots]'
 
-<<<<<<< HEAD
 error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly connected clusters is sampled and
 decoded; measured errors stay below the bounds of `graphlowrank.guarantees`, computed for the same draws.
-=======
-error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly joined groups is sampled and decoded;
-measured errors stay under the bounds of `graphlowrank.guarantees`, computed for the very draws.
->>>>>>> 82f7f2b3393a78565346f3615924079fd262a5b7
 coherence.png: the local coherence of a nearest-neighbor graph of points in the plane, exact and estimated, and the
 sampling probabilities that follow from it.
 """
@@ -44,11 +39,7 @@ from graphlowrank.sampling import (
 )
 
 INK, GREY = "#1c1f24", "#6b7077"
-<<<<<<< HEAD
 BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # color-blind safe (Okabe and Ito)
-=======
-BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"  # distinguishable with color blindness (Okabe and Ito)
->>>>>>> 82f7f2b3393a78565346f3615924079fd262a5b7
 DPI = 200
 
 K_GROUPS = 4
