@@ -72,7 +72,7 @@ def random(seed: int, *shape: int) -> np.ndarray:
 
 @cache
 def planted(n: int = 300, p: int = 20, k: int = 4, outliers: float = 0.0) -> np.ndarray:
-    """Draw samples around ``k`` centres in as many dimensions, and make a share of the entries grossly wrong."""
+    """Draw samples around ``k`` centers in as many dimensions, and make a share of the entries outlying."""
     rng = np.random.default_rng(0)
     latent = 3 * rng.standard_normal((k, k))[rng.integers(k, size=n)] + 0.7 * rng.standard_normal((n, k))
     X = latent @ rng.standard_normal((k, p)) + 0.3 * rng.standard_normal((n, p))
@@ -88,8 +88,8 @@ def frames(n: int = 45, height: int = 24, width: int = 32) -> np.ndarray:
     return np.rint(video).astype(np.uint8)
 
 
-def neighbours(X: np.ndarray) -> sp.csr_array:
-    """Make weights of a graph without the library: 1 between nearest neighbours."""
+def neighbors(X: np.ndarray) -> sp.csr_array:
+    """Make weights of a graph without the library: 1 between nearest neighbors."""
     near = np.argsort([np.square(X - row).sum(axis=1) for row in X], axis=1, kind="stable")[:, 1:9]
     W = sp.csr_array((np.ones(near.size), (np.repeat(np.arange(len(X)), 8), near.ravel())), shape=(len(X), len(X)))
     return W.maximum(W.T)
@@ -105,14 +105,14 @@ def cells() -> Any:
     """Make an AnnData object of counts, with layers, coordinates and a graph."""
     adata = import_module("anndata").AnnData(COUNTS)
     adata.layers["log"], adata.layers["sparse"] = np.log1p(COUNTS), sp.csr_matrix(COUNTS)
-    adata.obsm["some"], adata.obsp["mine"] = COUNTS[:, :8].astype(float), neighbours(np.log1p(COUNTS))
+    adata.obsm["some"], adata.obsp["mine"] = COUNTS[:, :8].astype(float), neighbors(np.log1p(COUNTS))
     return adata
 
 
 DIGITS, WINE, IRIS = real.load_digits().data[:400], real.load_wine(as_frame=True).data, real.load_iris().data
 CURVE = 1 + np.sin(np.linspace(0, 3, 200)[:, None] + 6 * random(0, 30)) * random(1, 30) + 0.1 * random(2, 200, 30)
 RATES = np.where(np.arange(150)[:, None] % 3 == np.arange(40) // 5, 12, 1) * (1 + 4 * random(3, 150, 1))  # three kinds
-COUNTS, NEAR = np.random.default_rng(3).poisson(RATES).astype(np.float32), neighbours(DIGITS)
+COUNTS, NEAR = np.random.default_rng(3).poisson(RATES).astype(np.float32), neighbors(DIGITS)
 SETS: dict[str, Callable[[], Any]] = {
     "digits": lambda: DIGITS, "all digits": lambda: real.load_digits().data, "single": lambda: DIGITS.astype("f"),
     "wine": WINE.to_numpy, "iris": lambda: IRIS, "cancer": lambda: real.load_breast_cancer().data,
@@ -158,7 +158,7 @@ def each(option: str, values: Iterable[Any], **others: Any) -> dict[str, dict[st
     return {f"{option} {value}": {option: value, **others} for value in values}
 
 
-GRAPHS = {"sample_graph": neighbours, "feature_graph": lambda X: graph("grid", (8, 8), diagonals=True)}
+GRAPHS = {"sample_graph": neighbors, "feature_graph": lambda X: graph("grid", (8, 8), diagonals=True)}
 MASK, SAVED = {"mask": {"given": lambda X: {"mask": random(7, *X.shape) > 0.15}}}, {"save and load": {"saved": True}}
 WEIGHTS = {"given": lambda X: {"sample_weight": 0.2 + random(5, len(X)), "feature_weight": 0.2 + random(6, X.shape[1])}}
 SHARED: dict[str, dict[str, Any]] = {  # by both compressive estimators
@@ -195,7 +195,7 @@ add(FRPCAG, {**ROBUST, **each("loss", ("l2", "huber")), **each("n_jobs", (1, 2),
 add(FRPCAG, {"given graphs": GRAPHS, "weights": {"laplacian": "normalized", **WEIGHTS}})
 add(RPCA, {**ROBUST, "weight": {"data": "curve", "weight": 0.1, "growth": 1.2}})
 add(RPCAG, {**ROBUST, "normalized": {"gamma": 2.0, "laplacian": "normalized", "data": "curve"}})
-add(GLPCA, {**SMOOTH, "given": {"laplacian": "combinatorial", "sample_graph": neighbours}}, n_components=5, beta=0.4)
+add(GLPCA, {**SMOOTH, "given": {"laplacian": "combinatorial", "sample_graph": neighbors}}, n_components=5, beta=0.4)
 add(MMF, {**SMOOTH, "wide": {"data": "wide"}}, n_components=5, gamma=4.0)
 add(GNMF, {**SMOOTH, "sparse": {"data": "sparse", "init": "random", "gamma": 10.0}}, n_components=5)
 
@@ -279,9 +279,9 @@ CASES |= {
     "error: mask": partial(fit, PCA, given=lambda X: {"mask": np.ones(3)}), "error: gaps": partial(fit, MMF, "gaps"),
     "error: clusters": partial(fit, CLUSTERS, n_clusters=0), "error: negative": partial(fit, GNMF, "wide"),
     "error: sparse": partial(fit, FRPCAG, "sparse"), "error: graph": partial(fit, RPCAG, sample_graph="grid"),
-    "error: directed": partial(fit, PCA, sample_graph=np.triu(neighbours(DIGITS[:375]).toarray())),
+    "error: directed": partial(fit, PCA, sample_graph=np.triu(neighbors(DIGITS[:375]).toarray())),
     "error: not fitted": lambda: lib(PCA)().transform(IRIS), "error: model file": lambda: lib("load")("no file"),
-    "error: neighbours": lambda: KNN(IRIS[:5], 5), "error: draw": lambda: lib("sampling.draw")(9, 10),
+    "error: neighbors": lambda: KNN(IRIS[:5], 5), "error: draw": lambda: lib("sampling.draw")(9, 10),
     "error: video": lambda: VIDEO(IRIS), "error: no cells": lambda: lib("anndata.cluster")(IRIS),
     "error: no file": lambda: command("plan none.csv"), "error: option": lambda: command("plan wine.csv -k 0"),
 }  # fmt: skip
