@@ -44,7 +44,7 @@ DEPRECATED = (
     "nearest_neighbours",
     "normalise",
     '"gross errors"',
-)  # old names, which the code and the changelog must mention
+, '"Sieve"', '"centre"')  # old names, which the code and the changelog must mention
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPOSITORY)))

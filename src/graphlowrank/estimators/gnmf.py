@@ -24,7 +24,7 @@ SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading
 class GraphNMF(ComponentTransformer):
     """``min ||X - S C||^2 + gamma tr(S^T L S)`` over S, C >= 0, rows of C of length 1 (GNMF, Cai et al. 2011).
 
-    Non-negative matrix factorization with scores S that are smooth on a graph of the samples: neighbours get similar
+    Non-negative matrix factorization with scores S that are smooth on a graph of the samples: neighbors get similar
     scores, so the scores cluster well. The algorithm finds a local minimum, which depends on the start.
 
     Parameters

@@ -313,7 +313,7 @@ def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
 
 
 def _sweep(C: Array, products: Array, gram: Array) -> None:
-    """Minimise ``<C, gram C - 2 products>`` over each row of C >= 0 in turn, in place."""
+    """Minimize ``<C, gram C - 2 products>`` over each row of C >= 0 in turn, in place."""
     for j in range(len(C)):
         if gram[j, j] > 0:
             C[j] += (products[j] - gram[j] @ C) / gram[j, j]
