@@ -39,12 +39,8 @@ BANNED = {
 }
 
 
-DEPRECATED = (
-    "nearest_neighbors",
-    "nearest_neighbours",
-    "normalise",
-    '"gross errors"',
-, '"Sieve"', '"centre"')  # old names, which the code and the changelog must mention
+# Old names, which the code and the changelog must mention.
+DEPRECATED = ("nearest_neighbours", "normalise", '"gross errors"', '"Sieve"', '"centre"')
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPOSITORY)))
