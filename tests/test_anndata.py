@@ -62,7 +62,7 @@ def test_labels_are_those_of_the_logarithms(kind):
     assert clustering_error(wanted.labels_, labels_of(adata)) == 0
     assert clustering_error(kinds, labels_of(adata)) == 0
     assert_allclose(adata.obs["graphlowrank_confidence"], wanted.confidence_, atol=1e-3)
-    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(wanted._fit_X, 3)[0], atol=1e-3)
+    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(wanted.points_, 3)[0], atol=1e-3)
     assert adata.uns["graphlowrank"]["prepared"] == ["every sample to the same total, then log(1 + x)"]
 
 
@@ -95,7 +95,7 @@ def test_the_most_variable_features_are_kept():
     ours.cluster(adata, 3, n_top_features=12, random_state=0)
     X = logarithms(adata.X)
     kept = np.sort(np.argsort(-X.var(axis=0), kind="stable")[:12])
-    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(by_hand(X[:, kept])._fit_X, 3)[0], atol=1e-3)
+    assert_allclose(adata.obsm["X_graphlowrank"], principal_scores(by_hand(X[:, kept]).points_, 3)[0], atol=1e-3)
     assert adata.uns["graphlowrank"]["prepared"][1] == "12 of 40 features, those of the highest variance"
 
 
@@ -227,7 +227,7 @@ def test_files_and_objects_backed_by_them(tmp_path, kind):
         ({"neighbors_key": "far", "sample_graph": None}, "both name a graph"),
         ({"normalize_counts": "yes"}, "normalize_counts must be True, False or 'auto'"),
         ({"normalize_counts": True}, "X has negative values, which are not counts"),
-        ({"n_top_features": 0}, "n_top_features must be a positive whole number"),
+        ({"n_top_features": 0}, "n_top_features must be a positive integer"),
         ({"key_added": ""}, "key_added must be a name"),
         ({"key_added": "a/b"}, "key_added must be a name"),
         ({"key_added": "_index"}, "key_added must be a name"),

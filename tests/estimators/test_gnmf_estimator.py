@@ -190,7 +190,7 @@ def test_not_converging_warns():
     ],
 )
 def test_estimator_refuses_bad_input_before_work(options, X, match, monkeypatch):
-    monkeypatch.setattr(estimator_module, "sample_side", None)
+    monkeypatch.setattr(estimator_module, "build_graph", None)
     with pytest.raises(ValueError, match=match):
         GraphNMF(**options).fit(X)
 

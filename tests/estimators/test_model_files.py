@@ -95,7 +95,7 @@ VALUES = st.recursive(
     LEAVES,
     lambda inner: st.one_of(
         st.lists(inner, max_size=3), st.lists(inner, max_size=3).map(tuple), st.dictionaries(TEXT, inner, max_size=3),
-        st.builds(Choice, TEXT, inner, TEXT), st.builds(Scaling, TEXT, inner, inner, TEXT, st.just({"none": 0.1})),
+        st.builds(Choice, TEXT, inner, TEXT), st.builds(Scaling, TEXT, inner, inner),
     ),
     max_leaves=8,
 )  # fmt: skip

@@ -48,8 +48,8 @@ def test_a_fitted_model_predicts_the_same(name):
         assert found.dtype == EXPECTED[key].dtype
         if method == "predict":
             assert_array_equal(found, EXPECTED[key])
-        else:  # the same bits where the files were written; other BLAS libraries round differently
-            rtol = 100 * np.finfo(found.dtype).eps
+        else:  # up to rounding, which l1 regression amplifies: its weights differ by a factor of 1000
+            rtol = 1000 * np.finfo(found.dtype).eps
             assert_allclose(found, EXPECTED[key], rtol=rtol, atol=rtol * np.abs(EXPECTED[key]).max())
     assert repr(model.report_).startswith(f"{type(model).__name__} on 30 samples x 6 features")
 

@@ -28,7 +28,7 @@ def clockwork(monkeypatch):
             kept = X.shape[0] / self.options["downsampling"][0]
             self.stage_seconds_ = {name: rate * X.shape[0] / 1000 for name, rate in LINEAR.items()}
             if np.isnan(X).any():
-                self.stage_seconds_["filling"] = 0.11 * X.shape[0] / 1000
+                self.stage_seconds_["imputation"] = 0.11 * X.shape[0] / 1000
             self.stage_seconds_ |= {
                 "number of clusters": 0.1,
                 "frpcag": 0.5 * kept / 1000,
@@ -59,8 +59,8 @@ def test_the_imputer_is_fitted_to_some_samples_and_applied_to_all(clockwork):
     rows[::2, 3] = rows[7] = np.nan
     rows[:, 9] = np.nan  # nothing is known of this feature, nor of a row, here
     found = {stage.name: stage.seconds for stage in plan(108_000, 50, data=rows).stages}
-    assert found["filling"] == pytest.approx(0.11 * 8 + 0.66 / 10 * 108 / 6)
-    assert "filling" not in {stage.name for stage in plan(108_000, 50).stages}
+    assert found["imputation"] == pytest.approx(0.11 * 8 + 0.66 / 10 * 108 / 6)
+    assert "imputation" not in {stage.name for stage in plan(108_000, 50).stages}
 
 
 def test_loading_is_reported_separately(clockwork, monkeypatch):
