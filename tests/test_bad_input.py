@@ -237,7 +237,7 @@ def test_missing_data_sets_say_where_they_belong(folder, load):
         (b"not gzip at all", "is damaged"),
         (gzip.compress(bytes(1000))[:20], "is damaged"),
         (gzip.compress(b"\x01\x02"), "not an idx file"),
-        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 bytes where 9 are due"),
+        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 of 9 bytes"),
     ],
     ids=["not gzip", "cut gzip", "other content", "too short"],
 )
