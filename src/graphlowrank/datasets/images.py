@@ -20,8 +20,8 @@ from .formats import expect, read_idx, read_mat, read_npz
 class ImageSet(NamedTuple):
     """One row of the table of image data sets."""
 
-    files: tuple[tuple[str, str], ...]  # of images and of labels; the same file twice where it holds both
-    read: Callable[[Path, Path], Sequence[Array]]  # takes such a pair, returns uint8 images and labels
+    files: tuple[tuple[str, ...], ...]  # one with images and labels, or one of each; several parts are concatenated
+    read: Callable[[Path], Sequence[Array]]  # arrays of a file: uint8 images, labels
     image_shape: tuple[int, int]  # (height, width)
     labels: range  # as stored
     by_columns: bool = False  # pixels in column-major order
@@ -30,15 +30,15 @@ class ImageSet(NamedTuple):
     sha256: Mapping[str, str] = MappingProxyType({})  # of the unpacked files
 
 
-def _read_mnist(image_path: Path, label_path: Path) -> Sequence[Array]:
-    return read_idx(image_path), read_idx(label_path)
+def _read_mnist(path: Path) -> Sequence[Array]:
+    return [read_idx(path)]
 
 
-def _read_orl(path: Path, _: Path) -> Sequence[Array]:
+def _read_orl(path: Path) -> Sequence[Array]:
     return read_npz(path, "images", "labels")
 
 
-def _read_usps(path: Path, _: Path) -> Sequence[Array]:
+def _read_usps(path: Path) -> Sequence[Array]:
     if path.suffix == ".npz":
         return read_npz(path, "pixels", "labels")
     (table,) = read_mat(path, "usps_all")
@@ -46,7 +46,7 @@ def _read_usps(path: Path, _: Path) -> Sequence[Array]:
     return table[:, :-1], table[:, -1]
 
 
-def _read_cropped_faces(path: Path, _: Path) -> Sequence[Array]:
+def _read_cropped_faces(path: Path) -> Sequence[Array]:
     images, labels = read_mat(path, "fea", "gnd")
     return images, labels.ravel()
 
@@ -69,10 +69,10 @@ IMAGE_SETS = {
             "mnist/t10k-labels-idx1-ubyte.gz": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
         },
     ),
-    "usps": ImageSet(((USPS_FILE, USPS_FILE),), _read_usps, (16, 16), range(1, 11), can_download=True),
-    "orl": ImageSet(((ORL_FILE, ORL_FILE),), _read_orl, (112, 92), range(1, 41)),
-    "yale": ImageSet(((YALE_FILE, YALE_FILE),), _read_cropped_faces, (32, 32), range(1, 16), by_columns=True),
-    "pie": ImageSet(((PIE_FILE, PIE_FILE),), _read_cropped_faces, (32, 32), range(1, 69), by_columns=True),
+    "usps": ImageSet(((USPS_FILE,),), _read_usps, (16, 16), range(1, 11), can_download=True),
+    "orl": ImageSet(((ORL_FILE,),), _read_orl, (112, 92), range(1, 41)),
+    "yale": ImageSet(((YALE_FILE,),), _read_cropped_faces, (32, 32), range(1, 16), by_columns=True),
+    "pie": ImageSet(((PIE_FILE,),), _read_cropped_faces, (32, 32), range(1, 69), by_columns=True),
 }  # fmt: skip
 
 IMAGE_SHAPES = {name: data_set.image_shape for name, data_set in IMAGE_SETS.items()}
@@ -83,8 +83,12 @@ def _load(data_set: ImageSet, folder: Folder, n_per_class: int | None = None) ->
     """Read, check and concatenate the files of a data set; float32 images (n, n_pixels) in [0, 1] and labels (n,)."""
     parts = []
     for names in data_set.files:
-        image_path, label_path = (find_file(name, folder, can_download=data_set.can_download) for name in names)
-        parts.append(_read_checked(data_set, image_path, label_path))
+        paths: list[Path] = []
+        arrays: list[Array] = []
+        for name in names:
+            paths.append(find_file(name, folder, can_download=data_set.can_download))
+            arrays.extend(data_set.read(paths[-1]))
+        parts.append(_checked(data_set, (arrays[0], arrays[1]), (paths[0], paths[-1])))
     pixels, y = (np.concatenate(both) for both in zip(*parts, strict=True))
     if n_per_class is not None:
         keep = first_of_each(y, n_per_class)
@@ -92,9 +96,9 @@ def _load(data_set: ImageSet, folder: Folder, n_per_class: int | None = None) ->
     return np.divide(pixels, 255, dtype=np.float32, order="C"), y
 
 
-def _read_checked(data_set: ImageSet, image_path: Path, label_path: Path) -> tuple[Array, Array]:
-    """Read images (n, n_pixels) and labels (n,) from 0; ValueError if they are not those of the data set."""
-    images, labels = data_set.read(image_path, label_path)
+def _checked(data_set: ImageSet, arrays: tuple[Array, Array], paths: tuple[Path, Path]) -> tuple[Array, Array]:
+    """Images (n, n_pixels) and labels (n,) from 0; ValueError if they are not those of the data set."""
+    (images, labels), (image_path, label_path) = arrays, paths
     (height, width), allowed = data_set.image_shape, data_set.labels
     sized = images.shape[1:] in ((height, width), (height * width,))
     expect(sized and images.dtype == np.uint8, image_path, f"images of {height} x {width} pixels as bytes")
@@ -168,7 +172,7 @@ def load_usps(
     if look_for(USPS_FILE, folder) is None and (from_openml or download):
         if from_openml is None:
             _download_usps(download_target(USPS_OPENML_FILE, folder), verbose)
-        data_set = data_set._replace(files=((USPS_OPENML_FILE, USPS_OPENML_FILE),))
+        data_set = data_set._replace(files=((USPS_OPENML_FILE,),))
     return _load(data_set, folder, n_per_class)
 
 

@@ -116,7 +116,7 @@ def alternate_bound(
     Examples
     --------
     >>> round(alternate_bound(0.1, 1.0, 2.0, gamma=1.0, gap_samples=0.01, gap_features=0.01).total, 3)
-    1.035
+    1.038
 
     Notes
     -----
