@@ -153,7 +153,7 @@ def test_a_wrong_mask_is_named_before_work(digits, Estimator, mask, text, monkey
     monkeypatch.setattr(Estimator, "_run", None)
     with pytest.raises(ValueError, match=text):
         model.fit(X, mask=mask)
-    with pytest.raises(ValueError, match="says that it is observed"):
+    with pytest.raises(ValueError, match="where the mask is True"):
         model.fit(np.where(X > 8, np.nan, X), mask=np.ones(X.shape, dtype=bool))
 
 

@@ -246,7 +246,7 @@ def test_ctrl_c_keeps_what_was_done(tmp_path):
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "| 1000 |" in out
-    assert err.splitlines()[-1] == f"interrupted; what was done is in {tmp_path}"
+    assert err.splitlines()[-1] == f"interrupted; finished results are in {tmp_path}"
     assert "Traceback" not in err
     kept = json.loads((tmp_path / "growth-quick.json").read_text())
     assert [cell["system"] for cell in kept["cells"]] == ["1000"]

@@ -66,7 +66,7 @@ def test_labels_are_those_of_the_library_with_the_names_of_the_file(here, blobs,
     assert first == "120 samples x 10 features of in.csv."
     assert second == f"3 clusters of 40, 40 and 40 samples; mean confidence {wanted.confidence_.mean():.2f}."
     assert empty == ""
-    assert table[0].split() == ["n_clusters", "3", "as", "asked"]
+    assert table[0].split() == ["n_clusters", "3", "as", "given"]
     assert result.stderr.splitlines()[-1] == f"wrote new/{name}"
 
 
@@ -194,7 +194,7 @@ def test_scores_are_those_of_the_scaled_data(here, monkeypatch):
     monkeypatch.setattr(command, "CompressiveClustering", Model)
     monkeypatch.setattr(command, "principal_scores", seen)
     done("in.csv -k 3 --scaling features -o out.h5ad -r r.html")
-    assert seen.call_args.args[0] is models[0]._fit_X  # no copy is made to scale them again
+    assert seen.call_args.args[0] is models[0].points_  # no copy is made to scale them again
     done("in.csv -k 3 -o out.csv")
     assert seen.call_count == 1  # nor are they computed where nobody asks
 

@@ -15,7 +15,8 @@ from PIL import Image
 
 from command_helpers import invoke, succeeded, tree
 from graphlowrank import _files
-from graphlowrank.cli import Loss, app
+from graphlowrank._literals import LossName
+from graphlowrank.cli import app
 from graphlowrank.cli import reconstruct as command
 from graphlowrank.datasets import shepp_logan_phantom
 from graphlowrank.metrics import psnr
@@ -136,7 +137,7 @@ def test_options_reach_the_work(here, monkeypatch):
     assert seen.call_args.kwargs == {**asked, "gamma_features": "auto", "gamma_samples": "auto"}
     run("in.npy -o out.npy --gamma 0.25")
     assert seen.call_args.kwargs.items() >= {"gamma_features": 0.25, "gamma_samples": 0.25, "nonnegative": True}.items()
-    assert {loss.value for loss in Loss} == set(typing.get_args(typing.get_type_hints(Options)["loss"]))
+    assert set(typing.get_args(LossName)) == set(typing.get_args(typing.get_type_hints(Options)["loss"]))
     for name in ("loss", "n_neighbors", "max_iter"):  # not given: the library's own
         assert seen.call_args.kwargs[name] == signature(reconstruct).parameters[name].default
 

@@ -18,10 +18,11 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from graphlowrank import _files
-from graphlowrank.cli import Solver, app, shell
+from graphlowrank._literals import SolverName
+from graphlowrank.cli import app, console
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
-from graphlowrank.options import SolverName
+from graphlowrank.models import SOLVERS
 from graphlowrank.video import open_frames, open_sink, separate, writers
 from helpers import interruptible
 
@@ -178,7 +179,7 @@ def test_options_reach_the_work(here, folder):
     expected = separate(folder / "in.npy", rank=1, shadows=False, threshold=30.0, smallest=7, solver="rpcag")
     assert json.loads(result.stdout)["choices"] == {what: value for what, value, _ in expected.report.choices}
     assert_array_equal(np.load("b.npy"), expected.background)
-    assert {solver.value for solver in Solver} == set(typing.get_args(SolverName))
+    assert set(typing.get_args(SolverName)) == set(SOLVERS)
 
 
 def test_a_rate_may_be_asked_for(here, folder):
@@ -352,7 +353,7 @@ def test_signals_are_given_back_and_nohup_is_respected(here, folder, monkeypatch
     before = list(map(signal.signal, both, (signal.SIG_DFL, signal.SIG_IGN)))
     try:
         run(folder / "in.npy", "-m m.npy")
-        assert seen == [shell._as_interrupt, signal.SIG_IGN]
+        assert seen == [console._raise_interrupt, signal.SIG_IGN]
         assert list(map(signal.getsignal, both)) == [signal.SIG_DFL, signal.SIG_IGN]
     finally:
         list(map(signal.signal, both, before))

@@ -13,7 +13,7 @@ from PIL import Image
 from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, seen_in_browser
 
 from graphlowrank.auto.choice import Choice
-from graphlowrank.estimators.fit_report import FitReport, GraphHealth
+from graphlowrank.estimators.fit_report import FitReport, GraphSummary
 from graphlowrank.report import drawing
 from graphlowrank.report.fit_page import FitPage, Found, Recovered
 
@@ -21,7 +21,7 @@ LIGHT, DARK = (255, 255, 255), (20, 23, 27)
 
 
 def make_fit(**changed):
-    graphs = (GraphHealth("samples", 104186, 1037570, 1, 104186, 2.0), GraphHealth("features", 8, 12, 3, 1, 40.0))
+    graphs = (GraphSummary("samples", 104186, 1037570, 1, 104186, 2.0), GraphSummary("features", 8, 12, 3, 1, 40.0))
     choices = (Choice("n_clusters", 3, "as asked"), Choice("gamma_samples", 0.123456, "least conductance"))
     given = {"model": "M", "data": "90 x 8", "choices": choices, "graphs": graphs, "n_iter": 7, "converged": True,
              "seconds": {"reading": 1.0, "solving": 3.0}}  # fmt: skip
@@ -193,7 +193,7 @@ def test_lines_go_through_the_values():
 
 
 def test_numbers_that_are_none_do_no_harm():
-    fit = make_fit(graphs=(GraphHealth("samples", 3, 0, 3, 1, np.inf),), n_iter=0, seconds={})
+    fit = make_fit(graphs=(GraphSummary("samples", 3, 0, 3, 1, np.inf),), n_iter=0, seconds={})
     page = Page(make_page(fit=fit, spectra={"input": np.array([1.0, np.nan, 0.0])}).to_html())
     assert not NOT_FINITE.search(page.text)
     assert "Closed form" in page.text

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from graphlowrank.graphs import Graph, path_graph
-from graphlowrank.sampling import check_indices, choose, draw
+from graphlowrank.sampling import check_indices, draw, sample_nodes
 from helpers import disjoint, random_graph
 
 
@@ -40,11 +40,11 @@ def test_node_added_to_a_missed_component_is_uniform():
     assert np.all(np.abs(counts / counts.sum() - 0.25) < 5 * np.sqrt(0.25 * 0.75 / counts.sum()))
 
 
-def test_choose_takes_indices_and_masks():
+def test_given_nodes_are_indices_or_masks():
     graph = path_graph(6)
-    assert_array_equal(choose([4, 1], 3, graph).indices, [1, 4])
-    assert_array_equal(choose(np.array([0, 1, 0, 0, 0, 1], bool), 3, graph).indices, [1, 5])
-    assert_array_equal(choose(None, 6, graph).indices, np.arange(6))
+    assert_array_equal(sample_nodes(graph, 6, 3, given=[4, 1]).indices, [1, 4])
+    assert_array_equal(sample_nodes(graph, 6, 3, given=np.array([0, 1, 0, 0, 0, 1], bool)).indices, [1, 5])
+    assert_array_equal(sample_nodes(graph, 6, 6).indices, np.arange(6))
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_bad_indices_are_named(indices, text):
 
 def test_indices_that_miss_a_component_are_refused():
     with pytest.raises(ValueError, match="without a kept node"):
-        choose([0, 1], 2, disjoint(path_graph(3), path_graph(2)))
+        sample_nodes(disjoint(path_graph(3), path_graph(2)), 5, 2, given=[0, 1])
 
 
 @pytest.mark.parametrize("size", [0, 11])
