@@ -18,10 +18,10 @@ demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at
 	$(BIN)/graphlowrank demo --output demo/report.html
 
 test: $(VENV)/installed  ## all tests that need no data set
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto $(PYTEST)
 
-coverage: $(VENV)/installed  ## the same with branch coverage (compiled kernels and child processes do not count)
-	$(BIN)/python -m pytest -q -n auto --cov --cov-report=term:skip-covered
+coverage:  ## the same with branch coverage (compiled kernels and child processes do not count)
+	$(MAKE) test PYTEST="--cov --cov-report=term:skip-covered"
 
 $(VENV)-lowest/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-lowest
@@ -29,8 +29,8 @@ $(VENV)-lowest/installed: pyproject.toml
 	$(VENV)-lowest/bin/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[test]'
 	touch $@
 
-test-lowest: $(VENV)-lowest/installed  ## all tests that need no data set, with the lowest versions allowed
-	$(VENV)-lowest/bin/python -m pytest -q -n auto
+test-lowest: $(VENV)-lowest/installed  ## the same with the lowest versions allowed
+	$(VENV)-lowest/bin/python -m pytest -q -n auto $(PYTEST)
 
 lint: $(VENV)/installed  ## style, types and spelling
 	$(BIN)/ruff check .

@@ -35,6 +35,8 @@ def test_matrix_market_agrees_with_scipy(tmp_path, symmetry, field):
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n", "Row index out of bounds"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n0 1 1\n", "Row index out of bounds"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n", "damaged"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1.5 1\n", "not an integer"),
+        ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1.5 1 1\n", "not an integer"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", "Truncated file"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n1 2 1\n", "Too many lines"),
         ("%%MatrixMarket matrix coordinate real symmetric\n2 3 1\n1 1 1\n", "symmetric but of shape"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,9 @@ import numpy as np
 
 from .contents import check_table
 from .memory import check_room
+
+FRACTIONAL_INDEX = re.compile(rb"^[ \t]*\d+(?:[ \t]+\d+)?[.eE]", re.MULTILINE)
+BLOCK_BYTES = 2**24
 
 
 def read_market(path: Path) -> dict[str, Any]:
@@ -22,6 +27,15 @@ def read_market(path: Path) -> dict[str, Any]:
     check_room(8 * n_entries if layout == "array" else 24 * n_entries + 8 * n_rows, path)
     if layout == "array":
         return {"values": scipy.io.mmread(path)}
+    _check_indices(path)
     matrix = scipy.io.mmread(path).tocsr()
     return {"values": {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr,
                        "shape": matrix.shape, "axis": "csr"}}  # fmt: skip
+
+
+def _check_indices(path: Path) -> None:
+    """Raise if a row or column index is not an integer: scipy reads ``1 1.5 1`` as another entry."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        while lines := file.readlines(BLOCK_BYTES):
+            if FRACTIONAL_INDEX.search(b"".join(lines)):
+                raise ValueError("an index is not an integer")
