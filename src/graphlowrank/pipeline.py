@@ -263,7 +263,7 @@ def compress(
         X0=block.start(),
         tol=options.tol,
         max_iter=options.max_iter,
-        size=block.X.size**0.5,  # entries have mean absolute deviation 1: levels of features must not stop iterations
+        size=block.X.size**0.5,  # the norm of a unit-scale matrix: large feature means must not stop iterations early
     )
     return Compressed(problem, block, samples, features, (small_samples, small_features), laplacian)
 

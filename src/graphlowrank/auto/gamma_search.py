@@ -1,14 +1,13 @@
 """Choose gammas and rank of FRPCAG by validation on held-out entries.
 
-Some entries are held out as NaN, the model imputes them, and their Huber loss is the validation loss: noise and
-outliers among them add the same to every candidate. Four points matter, all measured
+Some entries are held out as NaN, the model imputes them, and their Huber loss is the validation loss. Noise and
+outliers in the held-out entries affect all candidates equally. Four points matter, all measured
 (benchmarks/studies/gammas.py, on synthetic clusters, rings, circles and digits; seed 3 was held out):
 
-- The solution is truncated to its rank before it is scored, as decoders do. The solution itself would mislead: a
-  held-out entry is an average of its neighbors however small the gammas, while seen entries keep their noise, and
-  neighbors in a graph of noisy data were chosen for sharing the noise of the held-out entry too.
-- Some of that noise passes even so, which favors small gammas, and removed noise hardly shows in the loss while
-  removed signal does. So of pairs tied within 2 standard errors the one with the larger gammas is chosen.
+- The solution is truncated to its rank before scoring, as decoders do. Without truncation, small gammas look too good:
+  a held-out entry is always averaged over its neighbors, and those were selected using the held-out value.
+- Truncation does not remove this bias completely. Among pairs within 2 standard errors of the minimum, the largest
+  gammas are therefore selected.
 - Candidates are solved by ADMM. The steps of FISTA at large gammas are so short that it would stop at its start.
 - The rank counts the singular values above those of the noise (Gavish and Donoho, 2014), but no more than the
   held-out entries support.
@@ -271,7 +270,8 @@ class _Search:
         few = min(self.fold.X.shape) < MIN_SINGULAR_VALUES
         rank = self.rank if self.rank is not None or few else self.scored_rank
         n_iter = sum(trial.n_iter for trial in trials)
-        reason = f"lowest validation loss on held-out entries of {len(trials)} pairs, at rank {self.scored_rank}"
+        tied = f"largest of {len(trials)} pairs that tie with the best"
+        reason = f"validation on held-out entries: {tied}, at rank {self.scored_rank}"
         return GammaChoice(samples, features, rank, self.trials[pair].noise, trials, n_iter, reason)
 
     def _solve(self, pair: Pair) -> ADMMState:

@@ -15,7 +15,7 @@ Task = Literal["recovery", "clustering"]
 LAPLACIANS: dict[Task, LaplacianKind] = {"recovery": "combinatorial", "clustering": "normalized"}
 LAPLACIAN_REASONS: dict[LaplacianKind, str] = {
     "normalized": "gives dense and sparse regions equal weight; features are centered",
-    "combinatorial": "its null space are constants: features keep their levels",
+    "combinatorial": "constant signals are not penalized, so feature means are preserved",
 }
 MIN_NEIGHBORS, MAX_NEIGHBORS = 3, 10
 

@@ -31,10 +31,11 @@ EIGENVALUE_RTOL = 1e-4  # smaller differences are ties
 def choose_scaling(X: Data, options: Options, rng: np.random.RandomState) -> tuple[Scaling, Choice]:
     """Scaling for clustering: the given one, or the one whose neighbor graph has the clearest clusters.
 
-    Features are scaled if fewer than two of them carry the variance, in effect, and the median feature next to none:
-    that is a table in different units. Else the neighbor graphs of up to 1000 samples are compared by the mean of their
-    first ``n_clusters`` eigenvalues (normalized Laplacian), a lower bound of the mean conductance of any ``n_clusters``
-    clusters; with fewer than 20 features it is divided by the next eigenvalue.
+    Features are scaled if the effective number of features (participation ratio of the variances) is below 2 and the
+    median feature has negligible variance: that is a table in different units. Else the neighbor graphs of up to 1000
+    samples are compared by the mean of their first ``n_clusters`` eigenvalues (normalized Laplacian), a lower bound of
+    the mean conductance of any ``n_clusters`` clusters; with fewer than 20 features it is divided by the next
+    eigenvalue.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class CompressivePCA(LowRankTransformer):
     gamma_samples, gamma_features : float or "auto", default="auto"
         Weights of the smoothness terms of the sample graph and the feature graph. They do not depend on the units of
         the data, which are divided by their mean absolute deviation; each Laplacian is divided by its mean diagonal.
-        "auto" chooses by validation on held-out entries of the compressed matrix (FRPCAG; 0.5 for RPCAG).
+        "auto" chooses by validation on held-out entries of the compressed matrix (FRPCAG; 0.5 or 1.5 for RPCAG).
     loss : {"l1", "l2", "huber"}, default="l1"
         "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
     huber_delta : float, default=1.0
@@ -56,7 +56,7 @@ class CompressivePCA(LowRankTransformer):
         held-out prediction. Small groups of samples that differ from all others in a few features count as outliers
         too: use False to look for such groups.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
-        Laplacian of the model. "auto" is combinatorial, whose null space are constants.
+        Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     sampling : {"uniform", "optimal"} or (array-like, array-like), default="uniform"
         "optimal" draws by the coherence of the graphs, for graphs with rare or weakly connected parts that uniform
         draws miss, with importance weights in the model and the decoder. A pair (sample_indices, feature_indices) is

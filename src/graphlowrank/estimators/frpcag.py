@@ -45,7 +45,7 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
         Whether cellwise outliers are imputed before distances are computed. "auto" checks whether that improves
         held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
-        Laplacian of the model. "auto" is combinatorial, whose null space are constants.
+        Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     tol : float, default=1e-3
         FISTA stops when its iterate changes by less than ``tol``, relative to the standard size of the matrix.
     max_iter : int, default=1000

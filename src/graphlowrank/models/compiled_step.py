@@ -43,7 +43,7 @@ def compiled_step(
     spare = np.empty_like(data_matrix)
     sums = np.empty((X.shape[0], 3), dtype=X.dtype)
     feature_gradient = _feature_gradient(smooth, X.dtype)
-    # Numbers, not booleans: one kernel for data with and without NaN, of which the latter reads a single row.
+    # The mask is part of the weights, so one kernel handles both cases; without missing values all samples share a row.
     column_weights = feature_weights[None, :] if observed is None else np.ascontiguousarray(feature_weights * observed)
     n_rows = BLOCK_BYTES // max(1, X.shape[1] * X.itemsize)
     n_rows = n_rows // TILE_ROWS * TILE_ROWS or max(1, n_rows)

@@ -24,7 +24,7 @@ from .smoothness import TwoGraphSmoothness
 COMPILED_ABOVE = 2_000_000  # multiplications per iteration; below, numpy is done before a compiler has started
 RENUMBERED_ABOVE = 50_000  # rows; neighbors are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes; reordering larger data costs more than it saves
-USUAL_LIPSCHITZ = 10.0  # up to this constant of the smooth term, a change below ``tol`` means a distance about ``tol``
+USUAL_LIPSCHITZ = 10.0  # above this Lipschitz constant, ``short_steps`` tightens ``tol``
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with two transposes
 
 
@@ -74,7 +74,7 @@ def solve_frpcag(
     tol, max_iter
         Change of the iterate to stop at, relative to ``size``, and the iterations allowed.
     size
-        Norm that counts as 1; None for that of the iterate, which is misleading for data with large means.
+        Reference norm of ``tol``. None uses the norm of the iterate; avoid it if the feature means are large.
     short_steps
         Whether to lower ``tol`` where large gammas make steps short, since a small change then does not mean a small
         distance from the solution. For answers whose entries matter; clusters come out the same.
@@ -83,8 +83,8 @@ def solve_frpcag(
     callback
         Called with (iteration, relative change).
     compiled
-        Whether to run compiled loops; None where the problem is large enough to be worth it. Answers differ by
-        rounding. Losses without a compiled loop, and arrays of other libraries than numpy, never do.
+        Whether to run compiled loops; None uses them for large problems. Results differ by rounding. Ignored for
+        losses without a compiled loop and for arrays of other libraries than numpy.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from ..preprocessing.missing import column_median
 from ..solvers.admm import ADMMState, admm
 from .losses import DataFit, make_loss
 
-PENALTY = 2.0  # of X != copy; a prox of the l1 loss then moves an entry by half a standard deviation of the data
+PENALTY = 2.0  # of the constraint X = copy; one l1 prox step then moves an entry by at most 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class FRPCAGPath:
     samples, features
         From :func:`spectrum_of`.
     start
-        Initial guess; where it is NaN, the data, or the median of the feature where they are missing.
+        Initial guess. NaN is replaced by the data, or by the feature median if the data are missing too.
     loss, huber_delta
         Name of a loss in :data:`graphlowrank.models.losses.LOSSES`, and its scale.
     weights

@@ -1,4 +1,10 @@
-"""Missing values, which are NaN in dense data: tests for them, and column statistics of the observed entries."""
+"""Missing values, which are NaN in dense data: tests for them, and column statistics of the observed entries.
+
+The path of a NaN: estimators check that every sample and feature has an observed entry; scaling uses observed entries;
+distances are computed from a copy with NaN imputed (:mod:`.imputer`); the sampled block keeps NaN, and the model gives
+these entries weight 0 in its loss, so the graphs or the low rank determine them; the result has no NaN. ``transform``
+ignores NaN of new samples, ``predict`` imputes them.
+"""
 
 from __future__ import annotations
 

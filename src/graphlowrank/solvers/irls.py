@@ -64,9 +64,9 @@ def irls(
     C
         (k, q) regressors, not necessarily orthogonal.
     loss
-        The loss, scaled so that ``loss'(r) / r`` is 1 at 0; ``r^2 / 2`` up to delta for Huber's. A weight that is
-        singular at 0 (l1) is bounded by that at 0.001 of the row's smallest median residual so far: outliers inflate
-        every residual of the first fits.
+        The loss, scaled so that ``loss'(r) / r`` is 1 at 0; ``r^2 / 2`` up to delta for Huber's. For l1,
+        residuals are clipped from below at 0.001 times the smallest median residual of the row so far; the smallest,
+        because outliers inflate the residuals of early fits.
     start
         (n, k) initial guess; None for zeros. One that outliers did not affect keeps them out from the first step.
     importance

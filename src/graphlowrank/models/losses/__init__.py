@@ -1,19 +1,16 @@
 """Losses: how much an entry may differ from the data, one file each.
 
-A new loss is a subclass of :class:`Loss` in a file of its own plus a line in ``LOSSES``; from outside the package,
-:func:`register` adds one.
+A new loss is a subclass of :class:`Loss` in a file of its own plus an entry in ``LOSSES``; from outside the package,
+:func:`register` adds one. Leave ``kernel`` at None unless :mod:`graphlowrank.kernels.fista_step` has a loop for it. The
+command line offers the built-in losses of ``_literals.LossName``.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 from .base import DataFit, Loss
 from .huber import Huber
 from .l1 import L1
 from .l2 import L2
-
-LossName = Literal["l1", "l2", "huber"]
 
 LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (L1, L2, Huber)}
 
@@ -38,4 +35,4 @@ def make_loss(name: str, delta: float = 1.0) -> Loss:
     return LOSSES[name](delta)
 
 
-__all__ = ["L1", "L2", "LOSSES", "DataFit", "Huber", "Loss", "LossName", "make_loss", "register"]
+__all__ = ["L1", "L2", "LOSSES", "DataFit", "Huber", "Loss", "make_loss", "register"]

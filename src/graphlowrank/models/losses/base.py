@@ -44,7 +44,7 @@ class Loss(ABC):
 
     @property
     def huber_delta(self) -> float | None:
-        """Where the IRLS weight turns from 1 to ``delta / |r|``; None for any other weight, which is not compiled."""
+        """Huber threshold of the compiled IRLS loop; None if the loss has no compiled IRLS loop."""
         return None
 
 
