@@ -25,7 +25,8 @@ def test_a_low_rank_matrix_is_recovered_from_outliers_without_graphs(seed, weigh
     sides = [SampledNodes(None, kept, rng.uniform(0.5, 2, len(kept)) if weighted else None) for kept in (rows, columns)]
     dirty = X.copy()
     dirty[rng.random(X.shape) < 0.1] += 30
-    found = decode_robust(X[np.ix_(rows, columns)], *sides, data=as_data(dirty), n_components=3)
+    data = as_data(dirty)
+    found = decode_robust(X[np.ix_(rows, columns)], *sides, data=data, n_components=3, max_iter=300)
     assert found.converged
     assert recovery_error(X, found.low_rank.to_array()) < 0.02
 
