@@ -10,7 +10,7 @@ import numpy as np
 from .._backend import Array
 from ..linalg.blocks import row_blocks
 from .missing import has_missing
-from .sparse import Data, ShiftedSparse
+from .sparse import Data, is_sparse
 
 ScalingName = Literal["none", "samples", "features"]
 ROUNDING = 10.0  # in units of the last place of the largest entry
@@ -49,7 +49,7 @@ class Scaling:
             return standardize(X, axis=1)
         assert self.shift is not None
         assert self.scale is not None
-        if isinstance(X, ShiftedSparse):
+        if is_sparse(X):
             return X.standardized(0, self.shift, self.scale)
         moved = X - self.shift.astype(X.dtype)
         moved /= self.scale.astype(X.dtype)
@@ -58,7 +58,7 @@ class Scaling:
 
 def standardize(X: Data, axis: int) -> Data:
     """``X`` with zero mean and unit standard deviation along an axis; constants become zero, NaN stays."""
-    if isinstance(X, ShiftedSparse):
+    if is_sparse(X):
         return X.standardized(axis, *mean_and_std(X, axis))
     if axis == 1:  # in blocks of samples: no second copy of the data is made on the way
         scaled = np.empty_like(X, order="C")
@@ -79,7 +79,7 @@ def mean_and_std(X: Data, axis: int) -> tuple[Array, Array]:
 
     The standard deviation is 0 where it is no more than rounding.
     """
-    if isinstance(X, ShiftedSparse):
+    if is_sparse(X):
         mean, squares, largest = X.moments(axis)
         count: Array | int = X.shape[axis]
     else:
