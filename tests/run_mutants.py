@@ -1,17 +1,20 @@
 """Plant the faults of mutants.toml one at a time, and check that the tests catch them.
 
-    python tests/run_mutants.py [--check] [words of one fault]
+    python tests/run_mutants.py [--check] [--jobs N] [words of one fault]
 
-The fault is planted in a copy of the packages. Exits with 1 if a fault survives, or if it cannot be planted or its
-tests cannot be run (``ERROR``). ``--check`` only checks that every fault can be planted.
+A fault is planted in a copy of the packages, one copy for each of the N jobs. Exits with 1 if a fault survives, or if
+it cannot be planted or its tests cannot be run (``ERROR``). ``--check`` only checks that every fault can be planted.
 """
 
+import argparse
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -45,50 +48,85 @@ def tests_of(mutant):
 
 
 def caught(mutant, folder):
-    """Whether a test fails with the fault in place."""
+    """Whether a test fails with the fault in place; `folder` holds a copy of the packages."""
     source, tests = source_of(mutant), tests_of(mutant)
-    for package in PACKAGES:
-        if package.is_dir():
-            shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     package = next(package for package in PACKAGES if source.is_relative_to(package))
     planted = folder / source.relative_to(package.parent)
+    if "kernels" in planted.parts:
+        forget_compiled(folder)  # numba does not notice that a function called by a cached one has changed
     planted.write_text(source.read_text().replace(mutant["old"], mutant["new"]))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={folder}"]
     environment = os.environ | {"PYTHONPATH": str(folder)}
-    ended = subprocess.run(
-        [*command, str(tests)], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    try:
+        ended = subprocess.run(
+            [*command, str(tests)], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
+        )
+    finally:
+        shutil.copy(source, planted)
+        if "kernels" in planted.parts:
+            forget_compiled(folder)
     if ended.returncode not in (TESTS_PASSED, TESTS_FAILED):
         raise PlantError(f"pytest ended with {ended.returncode}: {ended.stdout[-500:]}{ended.stderr[-500:]}")
     return ended.returncode == TESTS_FAILED
 
 
-def outcome_of(mutant, *, check):
+def forget_compiled(folder):
+    for path in folder.rglob("*.nb?"):
+        path.unlink()
+
+
+def copy_packages(folder):
+    for package in PACKAGES:
+        if package.is_dir():
+            shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def check_plantable(mutant):
     try:
-        if check:
-            source_of(mutant)
-            tests_of(mutant)
-            return "plantable"
-        with tempfile.TemporaryDirectory() as folder:
-            return "caught" if caught(mutant, Path(folder)) else "SURVIVED"
+        source_of(mutant)
+        tests_of(mutant)
     except PlantError as error:
         return f"ERROR ({error})"
+    return "plantable"
+
+
+def plant_all(mutants, jobs):
+    """Yield each outcome in the order of the faults; a copy of the packages serves one fault at a time."""
+    with tempfile.TemporaryDirectory() as root:
+        copies = queue.SimpleQueue()
+        for job in range(jobs):
+            copy_packages(Path(root, str(job)))
+            copies.put(Path(root, str(job)))
+
+        def plant(mutant):
+            folder = copies.get()
+            try:
+                return "caught" if caught(mutant, folder) else "SURVIVED"
+            except PlantError as error:
+                return f"ERROR ({error})"
+            finally:
+                copies.put(folder)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            yield from pool.map(plant, mutants)
 
 
 def main():
-    arguments = sys.argv[1:]
-    check = "--check" in arguments
-    wanted = " ".join(argument for argument in arguments if argument != "--check")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("words", nargs="*")
+    given = parser.parse_args()
     mutants = tomllib.loads((TESTS / "mutants.toml").read_text())["mutant"]
-    chosen = [mutant for mutant in mutants if wanted in mutant["what"]]
+    chosen = [mutant for mutant in mutants if " ".join(given.words) in mutant["what"]]
     failures = 0 if chosen else 1
-    for mutant in chosen:
-        outcome = outcome_of(mutant, check=check)
+    outcomes = map(check_plantable, chosen) if given.check else plant_all(chosen, given.jobs)
+    for mutant, outcome in zip(chosen, outcomes, strict=True):
         good = outcome in ("caught", "plantable")
         failures += not good
-        if not (check and good):
+        if not (given.check and good):
             print(f"{outcome:9} {mutant['what']}", flush=True)
-    print(f"{len(chosen) - failures if chosen else 0} of {len(chosen)} {'plantable' if check else 'caught'}")
+    print(f"{len(chosen) - failures if chosen else 0} of {len(chosen)} {'plantable' if given.check else 'caught'}")
     sys.exit(1 if failures else 0)
 
 
