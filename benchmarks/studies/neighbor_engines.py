@@ -16,8 +16,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank.graphs import search_cells as cells
-from graphlowrank.graphs.candidates import Candidates
-from graphlowrank.graphs.rerank import nearest_of
+from graphlowrank.graphs.candidates import Candidates, nearest_of
 from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank_benchmarks.internals import current_threads
 

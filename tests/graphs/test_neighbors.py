@@ -7,8 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import nearest_neighbors
-from graphlowrank.graphs.candidates import Candidates
-from graphlowrank.graphs.rerank import nearest_of
+from graphlowrank.graphs.candidates import Candidates, nearest_of
 from graphlowrank.graphs.search import SEARCHES, nearest_to, resolve_search
 
 
@@ -91,7 +90,7 @@ def test_auto_picks_by_size(monkeypatch, rng):
     X = rng.standard_normal((60, 3))
     monkeypatch.setitem(SEARCHES, "approximate", lambda *args, **options: pytest.fail("approximate was used"))
     nearest_neighbors(X, 3)
-    monkeypatch.setattr("graphlowrank.graphs.search.dense_pairs_cost", lambda n, d: 2e11)
+    monkeypatch.setattr("graphlowrank.graphs.search.all_pairs_cost", lambda X: 2e11)
     with pytest.raises(pytest.fail.Exception):
         nearest_neighbors(X, 3)
     monkeypatch.undo()

@@ -5,25 +5,37 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import knn_graph
-from graphlowrank.graphs import search_sparse as sparse_search
-from graphlowrank.graphs.candidates import Candidates
+from graphlowrank.graphs.candidates import Candidates, nearest_of
 from graphlowrank.graphs.search import nearest_neighbors, nearest_to
+from graphlowrank.graphs.search_exact import all_sparse_pairs
 from helpers import shifted_sparse, sparse_counts
+
+
+def check_neighbors(X, distances, indices):
+    true_distances, true_indices = nearest_neighbors(X.to_array(), 5, engine="exact")
+    assert_allclose(distances, true_distances, rtol=1e-4 if X.dtype == np.float32 else 1e-10)
+    assert np.mean(indices == true_indices) > 0.99
+    assert distances.dtype == X.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbors_are_those_of_the_dense_rows(dtype):
+    X = shifted_sparse(1, n=200, p=40, dtype=dtype)
+    check_neighbors(X, *nearest_neighbors(X, 5, engine="exact"))
+    near, who = nearest_to(X[:7], X, 3)
+    assert_array_equal(who[:, 0], np.arange(7))
+    assert_allclose(near[:, 0], 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("by_products", [True, False])
-def test_neighbors_are_those_of_the_dense_rows(monkeypatch, dtype, by_products):
-    monkeypatch.setattr(sparse_search, "SPARSE_COST", 0 if by_products else 1e9)
-    monkeypatch.setattr(sparse_search, "DENSE_ENTRIES", 50 * 40)
-    monkeypatch.setattr(sparse_search, "PRODUCT_ENTRIES", 50 * 200)
+def test_both_ways_to_compare_all_pairs(dtype, by_products):
     X = shifted_sparse(1, n=200, p=40, dtype=dtype)
-    distances, indices = nearest_neighbors(X, 5, engine="exact")
-    true_distances, true_indices = nearest_neighbors(X.to_array(), 5, engine="exact")
-    assert_allclose(distances, true_distances, rtol=1e-4 if dtype is np.float32 else 1e-10)
-    assert np.mean(indices == true_indices) > 0.99
-    assert distances.dtype == dtype
-    near, who = nearest_to(X[:7], X, 3)
+    blocks = {"by_products": by_products, "block_entries": 50 * (200 if by_products else 40)}
+    candidates = Candidates(all_sparse_pairs(X, X, 10, **blocks), np.arange(200))
+    check_neighbors(X, *nearest_of(X, candidates, 5))
+    few = Candidates(all_sparse_pairs(X[:7], X, 7, **blocks), np.arange(7))
+    near, who = nearest_of(X, few, 3, X[:7])
     assert_array_equal(who[:, 0], np.arange(7))
     assert_allclose(near[:, 0], 0, atol=1e-6)
 
@@ -33,12 +45,9 @@ def test_the_compiled_distances_agree_with_their_twin():
     candidates = Candidates(rng.integers(-1, 60, (60, 12)), rng.permutation(60))
     queries = shifted_sparse(4, n=60, p=30)
     for asking in (None, queries):
-        compiled, plain = (
-            sparse_search.nearest_sparse(X, candidates, 3, asking, compiled=one) for one in (True, False)
-        )
-        assert_allclose(compiled[0], plain[0], rtol=1e-9)
-        finite = np.isfinite(plain[0])
-        assert_array_equal(compiled[1][finite], plain[1][finite])
+        compiled, plain = (nearest_of(X, candidates, 3, asking, compiled=one) for one in (True, False))
+        assert_allclose(compiled[0], plain[0], rtol=5e-10)
+        assert_array_equal(compiled[1], plain[1])
 
 
 def test_approximate_neighbors_of_many_wide_rows():

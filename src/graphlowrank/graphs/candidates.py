@@ -1,57 +1,106 @@
-"""Candidate neighbors: the record that searches share, and single-precision copies of the data to find them with."""
+"""Candidate neighbors, and their exact distances in the precision of the data.
+
+A search proposes candidates in single precision; :func:`nearest_of` measures them and keeps the nearest. Distances are
+therefore correct to rounding, and all that an approximate search can lose is recall.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._backend import Array
-from ..preprocessing.sparse import Data, dense_rows, is_sparse
+from .._threads import map_ranges
+from ..preprocessing.sparse import Data, ShiftedSparse, is_sparse, some_rows
 
-SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
+BLOCK_ENTRIES = 4_000_000  # numbers held at a time
+COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy finishes before numba has loaded
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidate neighbors of each query.
+    """Candidate neighbors of each query."""
 
-    Attributes
-    ----------
-    indices : ndarray of shape (n_queries, n_candidates)
-        Rows of the data; -1 for none.
-    order : ndarray of shape (n_queries,)
-        Order in which to visit the queries, so that successive ones share candidates in the cache.
+    indices: Array  # (n_queries, n_candidates) rows of the data; -1 for none
+    order: Array  # (n_queries,) in which to visit the queries, so that successive ones share candidates in the cache
+
+
+def nearest_of(
+    X: Data, candidates: Candidates, n_neighbors: int, queries: Data | None = None, *, compiled: bool | None = None
+) -> tuple[Array, Array]:
+    """Distances and indices (n_queries, n_neighbors) of the nearest candidates; ties go to the lower index.
+
+    Queries are stored as ``X`` is. Without any they are the rows of ``X``, of which none is its own neighbor.
     """
+    X = X if is_sparse(X) else np.ascontiguousarray(X)
+    rows = X if queries is None else queries
+    assert is_sparse(X) == is_sparse(rows), "points and queries must both be dense, or both sparse"
+    if compiled is None:
+        n_entries = rows.values.nnz if is_sparse(rows) else rows.size
+        compiled = candidates.indices.size * n_entries // max(len(rows), 1) > COMPILED_ABOVE
+    measure = _compiled_nearest if compiled else _plain_nearest
+    squared, indices = measure(X, rows, candidates, n_neighbors, themselves=queries is None)
+    if indices.min(initial=0) < 0 or not np.all(np.isfinite(squared)):
+        raise FloatingPointError("distances overflow; rescale X.")
+    return np.sqrt(squared), indices
 
-    indices: Array
-    order: Array
+
+def _compiled_nearest(
+    X: Data, queries: Data, candidates: Candidates, n_neighbors: int, *, themselves: bool
+) -> tuple[Array, Array]:
+    from ..kernels.distances import nearest_candidates, nearest_sparse_candidates
+
+    kernel = nearest_sparse_candidates if is_sparse(X) else nearest_candidates
+    squared = np.empty((len(queries), n_neighbors), dtype=X.dtype)
+    indices = np.empty((len(queries), n_neighbors), dtype=np.int64)
+    sides = [_kernel_rows(side, X.dtype) for side in (queries, X)]
+    map_ranges(kernel, len(queries), candidates.order, *sides, candidates.indices, themselves, squared, indices)
+    return squared, indices
 
 
-def without_self(candidates: Array) -> Array:
-    """Candidates (n, n_candidates) of each point among the same points, with the point itself replaced by -1."""
-    return np.where(candidates == np.arange(len(candidates))[:, None], -1, candidates)
+def _kernel_rows(X: Data, dtype: np.dtype[Any]) -> Array | tuple[Any, ...]:
+    """Rows as the kernels take them: an array, or the parts of a sparse matrix."""
+    if not is_sparse(X):
+        return np.ascontiguousarray(X, dtype=dtype)
+    data, shift = (part.astype(dtype, copy=False) for part in (X.values.data, X.row_shift()))
+    return X.values.indptr, X.values.indices, data, shift, X.shape[1]
 
 
-def nearest_first(squared: Array, candidates: Array, n_neighbors: int) -> tuple[Array, Array]:
-    """Nearest ``n_neighbors`` of candidates that are sorted by index; ties go to the lower index."""
-    squared[candidates < 0] = np.inf
+def _plain_nearest(
+    X: Data, queries: Data, candidates: Candidates, n_neighbors: int, *, themselves: bool
+) -> tuple[Array, Array]:
+    """Twin of the compiled loops, for small data."""
+    proposed = candidates.indices
+    if themselves:
+        proposed = np.where(proposed == np.arange(len(proposed))[:, None], -1, proposed)
+    proposed = np.sort(proposed, axis=1)  # ties go to the lower index
+    measure: Callable[[Any, Any, Array], Array] = _squared_sparse if is_sparse(X) else _squared_dense
+    squared = measure(X, queries, proposed)
+    squared[proposed < 0] = np.inf
     order = np.argsort(squared, axis=1, kind="stable")[:, :n_neighbors]
-    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(candidates, order, axis=1)
+    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(proposed, order, axis=1)
 
 
-def center_and_scale(X: Data) -> tuple[Array, float]:
-    """Mean row (d,) and largest distance of an entry from it: normalized by both, data of any unit fit float32."""
-    if is_sparse(X):
-        center = X.mean().astype(X.dtype)
-        return center, X.moved(-center).bound() or 1.0
-    center = X.mean(axis=0, dtype=np.float64)
-    scale = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
-    return center.astype(X.dtype), scale if scale > 0 else 1.0
+def _squared_dense(X: Array, queries: Array, candidates: Array) -> Array:
+    queries = queries.astype(X.dtype, copy=False)
+    squared = np.empty(candidates.shape, dtype=X.dtype)
+    step = some_rows(candidates.shape[1] * X.shape[1], BLOCK_ENTRIES, at_most=len(queries))
+    for start in range(0, len(queries), step):
+        rows = slice(start, start + step)
+        difference = X[candidates[rows]] - queries[rows, None, :]
+        squared[rows] = np.einsum("ijk,ijk->ij", difference, difference)
+    return squared
 
 
-def to_single(X: Data, center: Array, scale: float) -> Array:
-    """Centered, scaled, C-contiguous float32 copy of ``X``."""
-    points = dense_rows(X) - center
-    points /= points.dtype.type(scale)
-    return np.ascontiguousarray(points, dtype=np.float32)
+def _squared_sparse(X: ShiftedSparse, queries: ShiftedSparse, candidates: Array) -> Array:
+    """Squares of differences of sparse rows, plus the terms of their shifts; column shifts cancel."""
+    squared = np.empty(candidates.shape, dtype=X.dtype)
+    shifts = queries.row_shift().astype(np.float64)[:, None] - X.row_shift()[candidates]
+    for k in range(candidates.shape[1]):
+        difference = (queries.values - X.values[candidates[:, k]]).tocsr().astype(np.float64)
+        own, shift = difference.multiply(difference).sum(axis=1), shifts[:, k]
+        squared[:, k] = own + 2 * shift * difference.sum(axis=1) + X.shape[1] * shift**2
+    return np.maximum(squared, 0)

@@ -14,7 +14,7 @@ from ..preprocessing.imputer import impute
 from ..preprocessing.sparse import Data, as_shifted_sparse, is_sparse
 from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
-from .search import Engine, search_neighbors
+from .search import search_neighbors
 
 MIN_WEIGHT = 1e-4  # Gaussian weight at about 3 sigma: a far outlier stays connected, but barely contributes
 
@@ -24,7 +24,7 @@ def knn_graph(
     n_neighbors: int = 10,
     *,
     bandwidth: float = 1.0,
-    neighbors: Engine = "auto",
+    neighbors: str = "auto",
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> Graph:

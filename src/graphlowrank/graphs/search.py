@@ -6,22 +6,17 @@ one call of :func:`register_search`. Its name is then a value of every ``neighbo
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol, cast
+from pkgutil import resolve_name
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._backend import Array
 from .._typing import RandomState
 from ..preprocessing.sparse import Data, is_sparse
-from .search_exact import search_queries
-from .search_sparse import all_pairs_cost
-
-Engine = str
-"""Name of a search, or "auto"."""
+from .search_exact import all_pairs_cost, dense_pairs_cost, search_queries
 
 EXACT_PRODUCTS = 1e11  # multiplications n^2 (d + 50) up to which "auto" is exact: about a second on two cores
-SELECTION_COST = 50  # multiplications in the time that one pair takes to be ranked
 
 
 class NeighborSearch(Protocol):
@@ -34,7 +29,7 @@ class NeighborSearch(Protocol):
     n_neighbors : int
         Between 1 and n - 1.
     random_state : int, RandomState or None
-        Source of randomness; ignored by deterministic searches.
+        Seed of a search that is random.
 
     Returns
     -------
@@ -71,7 +66,6 @@ def register_search(name: str, search: NeighborSearch | str, *, accepts_sparse: 
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.neighbors import KDTree
     >>> def kdtree(X, n_neighbors, *, random_state=None):
     ...     distances, indices = KDTree(X).query(X, n_neighbors + 1)
@@ -99,7 +93,7 @@ def search_names() -> tuple[str, ...]:
 
 
 class Neighbors(NamedTuple):
-    """Result of a search: distances and indices (n, n_neighbors), and a cache-friendly order (n,) if one is known."""
+    """Result of a search, see :class:`NeighborSearch`."""
 
     distances: Array
     indices: Array
@@ -107,7 +101,7 @@ class Neighbors(NamedTuple):
 
 
 def nearest_neighbors(
-    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: RandomState = None
+    X: Data, n_neighbors: int, *, engine: str = "auto", random_state: RandomState = None
 ) -> tuple[Array, Array]:
     """Nearest other rows of each row, in Euclidean distance.
 
@@ -121,9 +115,9 @@ def nearest_neighbors(
         "exact" compares all pairs in blocks. "approximate" projects on the leading principal directions, searches the
         nearest of about 2 sqrt(n) Voronoi cells, and measures the candidates in full; the number of cells and
         candidates is tuned on 128 rows for a recall of about 0.98. "auto" is exact where that takes about a second: up
-        to 31000 rows of 50 numbers, 10900 of 784, 2700 of 13000. See :func:`register_search` for others.
+        to 31000 rows of 50 numbers, 10900 of 784, 2700 of 13000.
     random_state : int, RandomState or None, default=None
-        Source of randomness of the approximate search.
+        Seed of the approximate search.
 
     Returns
     -------
@@ -132,18 +126,14 @@ def nearest_neighbors(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> distances, indices = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)
-    >>> indices.ravel()
+    >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)[1].ravel()
     array([1, 0, 1])
     """
     found = search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)
     return found.distances, found.indices
 
 
-def search_neighbors(
-    X: Data, n_neighbors: int, *, engine: Engine = "auto", random_state: RandomState = None
-) -> Neighbors:
+def search_neighbors(X: Data, n_neighbors: int, *, engine: str, random_state: RandomState) -> Neighbors:
     """Do what :func:`nearest_neighbors` does, and return the order of the rows where the search has one."""
     n = X.shape[0]
     if not 1 <= n_neighbors < n:
@@ -151,12 +141,13 @@ def search_neighbors(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} points, got {n}; lower n_neighbors."
         )
     name = resolve_search(X, engine)
+    registered = SEARCHES[name]
+    search = resolve_name(registered) if isinstance(registered, str) else registered
     divisor = _safe_divisor(X)
-    found = Neighbors(*_imported(name)(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state))
+    found = Neighbors(*search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state))
     _check_neighbors(found, n, n_neighbors, name)
-    if divisor != 1:
-        found = found._replace(distances=found.distances * divisor)
-    return found._replace(distances=found.distances.astype(X.dtype, copy=False))
+    distances = found.distances * divisor if divisor != 1 else found.distances
+    return found._replace(distances=distances.astype(X.dtype, copy=False))
 
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
@@ -168,36 +159,20 @@ def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
     return search_queries(queries, X, n_neighbors)
 
 
-def resolve_search(X: Data, engine: Engine, *, max_products: float = EXACT_PRODUCTS) -> str:
-    """Name of the search that ``engine`` stands for on ``X``, checked."""
+def resolve_search(X: Data, engine: str, *, max_products: float = EXACT_PRODUCTS) -> str:
+    """Return the name of the search that ``engine`` stands for on ``X``."""
     if not isinstance(engine, str) or engine not in search_names():
         raise ValueError(f"neighbors must be one of {', '.join(map(repr, search_names()))}; got {engine!r}.")
     if engine == "auto":
-        cost = all_pairs_cost(X) if is_sparse(X) else dense_pairs_cost(*X.shape)
-        return "exact" if cost <= max_products else "approximate"
+        return "exact" if all_pairs_cost(X) <= max_products else "approximate"
     if is_sparse(X) and engine not in ACCEPTS_SPARSE:
         raise TypeError(f"neighbors={engine!r} takes dense data only; use one of {sorted(ACCEPTS_SPARSE)}.")
     return engine
 
 
-def dense_pairs_cost(n: int, n_dimensions: int) -> float:
-    """Cost of comparing all pairs of dense rows, in multiplications."""
-    return float(n) ** 2 * (n_dimensions + SELECTION_COST)
-
-
 def compares_all_pairs(n: int, n_dimensions: int) -> bool:
     """Whether "auto" is exact for dense data of this shape."""
     return dense_pairs_cost(n, n_dimensions) <= EXACT_PRODUCTS
-
-
-def _imported(name: str) -> NeighborSearch:
-    """Return the search of a name, imported now if it has not been used before."""
-    search = SEARCHES[name]
-    if isinstance(search, str):
-        module, function = search.split(":")
-        search = cast("NeighborSearch", getattr(import_module(module), function))
-        SEARCHES[name] = search
-    return search
 
 
 def _safe_divisor(X: Data) -> Any:

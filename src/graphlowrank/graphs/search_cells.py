@@ -15,10 +15,9 @@ from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
 from ..linalg.svd import sketched_directions
 from ..preprocessing.sparse import Data, is_sparse, some_rows
-from .candidates import SPARE_CANDIDATES, Candidates, center_and_scale, to_single
+from .candidates import BLOCK_ENTRIES, Candidates, nearest_of
 from .locality import bisection_order
-from .rerank import nearest_of
-from .search_exact import exact_candidates
+from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
 
 # Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/studies/neighbors.py.
 PROJECTED_DIMENSIONS = 96
@@ -34,7 +33,6 @@ MIN_PROBES, MAX_PROBES = 8, 64  # cells
 MAX_CANDIDATES = 12  # per neighbor
 CACHED_ROWS = 4096  # rows processed together, so that their intermediates stay in the cache
 CHUNK = 65_536  # rows whose cells are found together
-DENSE_ENTRIES = 4_000_000  # entries of sparse rows converted to dense at a time
 
 
 def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tuple[Array, Array, Array]:
@@ -145,7 +143,7 @@ def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     queries = to_single(X[rows], center, scale)
     distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
-    step = some_rows(X.shape[1], DENSE_ENTRIES, at_most=CACHED_ROWS)
+    step = some_rows(X.shape[1], BLOCK_ENTRIES, at_most=CACHED_ROWS)
     for start in range(0, len(X), step):
         block = to_single(X[start : start + step], center, scale)
         found = _squared_distances(queries, block)

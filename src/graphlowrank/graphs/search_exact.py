@@ -1,4 +1,7 @@
-"""Exact nearest-neighbor search: all pairs are compared, in blocks."""
+"""Exact nearest-neighbor search: all pairs are compared, in blocks.
+
+Sparse rows are compared by sparse products, or in dense blocks where they are not very sparse.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ import numpy as np
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
-from ..preprocessing.sparse import Data, is_sparse
-from .candidates import SPARE_CANDIDATES, Candidates, center_and_scale, to_single
-from .rerank import nearest_of
-from .search_sparse import all_sparse_pairs
+from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse, some_rows
+from .candidates import BLOCK_ENTRIES, Candidates, nearest_of
 
+SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1024, 4096  # queries compared with all points at a time
+MAX_SPARSE_BLOCK_ROWS = 65_536
+
+# In multiplications of dense matrices:
+SELECTION_COST = 50  # one pair to be ranked
+SPARSE_SELECTION_COST = 300  # one pair of sparse rows
+SPARSE_COST = 100  # one multiplication of two sparse rows
 
 
 def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tuple[Array, Array]:
@@ -23,19 +31,14 @@ def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tu
 def search_queries(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
     """Nearest rows of ``X`` to each row of ``queries``, and their distances; if they are the same, without itself."""
     same = queries is X
-    proposed = _all_pairs(queries, X, n_neighbors + same + SPARE_CANDIDATES)
-    candidates = Candidates(proposed, np.arange(len(queries)))
-    return nearest_of(X, candidates, n_neighbors, None if same else queries)
-
-
-def _all_pairs(queries: Data, X: Data, n_candidates: int) -> Array:
-    """Rows of ``X`` nearest to each query in single precision."""
-    if is_sparse(X):
-        assert is_sparse(queries), "sparse points need sparse queries"
-        return all_sparse_pairs(queries, X, n_candidates)
-    center, scale = center_and_scale(X)
-    points = to_single(X, center, scale)
-    return exact_candidates(points if queries is X else to_single(queries, center, scale), points, n_candidates)
+    n_candidates = n_neighbors + same + SPARE_CANDIDATES
+    if is_sparse(X) and is_sparse(queries):
+        proposed = all_sparse_pairs(queries, X, n_candidates)
+    else:
+        center, scale = center_and_scale(X)
+        points = to_single(X, center, scale)
+        proposed = exact_candidates(points if same else to_single(queries, center, scale), points, n_candidates)
+    return nearest_of(X, Candidates(proposed, np.arange(len(queries))), n_neighbors, None if same else queries)
 
 
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
@@ -57,4 +60,89 @@ def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
 
     with single_threaded_libraries():
         map_ranges(search_blocks, -(-len(queries) // size))
+    return found
+
+
+def center_and_scale(X: Data) -> tuple[Array, float]:
+    """Mean row (d,) and largest distance of an entry from it: normalized by both, data of any unit fit float32."""
+    if is_sparse(X):
+        center = X.mean().astype(X.dtype)
+        return center, X.moved(-center).bound() or 1.0
+    center = X.mean(axis=0, dtype=np.float64)
+    scale = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
+    return center.astype(X.dtype), scale if scale > 0 else 1.0
+
+
+def to_single(X: Data, center: Array, scale: float) -> Array:
+    """Centered, scaled, C-contiguous float32 copy of ``X``."""
+    points = dense_rows(X) - center
+    points /= points.dtype.type(scale)
+    return np.ascontiguousarray(points, dtype=np.float32)
+
+
+def all_pairs_cost(X: Data) -> float:
+    """Cost of comparing all pairs of rows, in multiplications of dense matrices."""
+    if not is_sparse(X):
+        return dense_pairs_cost(*X.shape)
+    n_pairs = float(len(X)) ** 2
+    return min(_sparse_product_cost(X), n_pairs * X.shape[1]) + SPARSE_SELECTION_COST * n_pairs
+
+
+def dense_pairs_cost(n: int, n_dimensions: int) -> float:
+    """Cost of comparing all pairs of dense rows."""
+    return float(n) ** 2 * (n_dimensions + SELECTION_COST)
+
+
+def _sparse_product_cost(X: ShiftedSparse) -> float:
+    """Cost of all inner products by a sparse product."""
+    stored = np.bincount(X.values.indices, minlength=X.shape[1]).astype(np.float64)
+    return SPARSE_COST * float(stored @ stored)
+
+
+def all_sparse_pairs(
+    queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int, *, by_products: bool | None = None,
+    block_entries: int = BLOCK_ENTRIES,
+) -> Array:  # fmt: skip
+    """Rows (n_queries, n_candidates) of ``X`` nearest to each query, by the cheaper of the two ways."""
+    if by_products is None:
+        by_products = _sparse_product_cost(X) < float(len(X)) ** 2 * X.shape[1]
+    compare = _by_sparse_products if by_products else _by_dense_blocks
+    return compare(queries, X, min(n_candidates, len(X)), block_entries)
+
+
+def _by_sparse_products(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int, block_entries: int) -> Array:
+    """``|x|^2 - 2 x.y`` from sparse products; column shifts cancel in differences."""
+    shift, query_shift = X.row_shift().astype(np.float64), queries.row_shift().astype(np.float64)
+    totals, query_totals = (np.asarray(side.values.sum(axis=1, dtype=np.float64)).ravel() for side in (X, queries))
+    squares = np.asarray(X.values.multiply(X.values).sum(axis=1, dtype=np.float64)).ravel()
+    squares += shift * (2 * totals + X.shape[1] * shift)
+    transposed, step = X.values.T.tocsr(), some_rows(len(X), block_entries, at_most=MAX_SPARSE_BLOCK_ROWS)
+    found = np.empty((len(queries), n_candidates), dtype=np.int64)
+    for start in range(0, len(queries), step):
+        rows = slice(start, start + step)
+        products = (queries.values[rows] @ transposed).toarray()
+        own = query_shift[rows, None]
+        distances = squares - 2 * (products + shift * query_totals[rows, None] + own * (totals + X.shape[1] * shift))
+        found[rows] = np.argpartition(distances, n_candidates - 1, axis=1)[:, :n_candidates]
+    return found
+
+
+def _by_dense_blocks(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int, block_entries: int) -> Array:
+    """Dense blocks of both sides."""
+    import faiss
+
+    center, scale = center_and_scale(X)
+    step = some_rows(X.shape[1], block_entries, at_most=MAX_SPARSE_BLOCK_ROWS)
+    found = np.empty((len(queries), n_candidates), dtype=np.int64)
+    for first in range(0, len(queries), step):
+        block = to_single(queries[first : first + step], center, scale)
+        distances, indices = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
+        for start in range(0, len(X), step):
+            points = to_single(X[start : start + step], center, scale)
+            with single_threaded_libraries():  # the same rounding on any number of threads
+                squared, near = faiss.knn(block, points, min(n_candidates, len(points)))
+            distances, indices = np.hstack([distances, squared]), np.hstack([indices, near + start])
+            best = np.argsort(distances, axis=1, kind="stable")[:, :n_candidates]
+            distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
+        found[first : first + step] = indices
     return found

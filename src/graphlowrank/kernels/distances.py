@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from .._backend import Array
 from .compiling import compiled, in_precision_of
+
+SparseRows: TypeAlias = tuple[Array, Array, Array, Array, int]
+"""Row starts, columns and data of a CSR matrix, a number added to each row, and the number of columns."""
 
 
 @compiled(fastmath=True)
@@ -21,32 +26,15 @@ def _squared_distance(row, other, zero):  # type: ignore[no-untyped-def]
 def nearest_candidates(
     start: int,
     stop: int,
-    order: Array,
-    queries: Array,
-    X: Array,
-    candidates: Array,
-    themselves: bool,  # noqa: FBT001
-    squared: Array,
-    indices: Array,
+    order: Array,  # (n,) of the queries: neighbors that follow each other share the cache
+    queries: Array,  # (n, d)
+    X: Array,  # (m, d)
+    candidates: Array,  # (n, n_candidates) rows of X; negative for none
+    themselves: bool,  # noqa: FBT001  # the queries are the rows of X, and no row is its own neighbor
+    squared: Array,  # (n, n_neighbors) output: squared distances, nearest first; inf where there are too few candidates
+    indices: Array,  # (n, n_neighbors) output: rows of X; -1 where there are too few
 ) -> None:
-    """Keep the nearest candidates of each query, ties by index.
-
-    Parameters
-    ----------
-    start, stop
-        Range of ``order``.
-    order
-        (n,) order of the queries: neighbors that follow each other share the cache.
-    queries, X
-        (n, p) and (m, p) rows to compare.
-    candidates
-        (n, n_candidates) rows of X; negative for none.
-    themselves
-        Whether the queries are the rows of X; a row is not its own neighbor.
-    squared, indices
-        (n, n_neighbors) outputs: squared distances, nearest first, and rows of X; inf and -1 where there are too few
-        candidates.
-    """
+    """Keep the nearest candidates of each query, ties by index, for start <= position < stop in the order."""
     zero = in_precision_of(X, 0.0)
     for position in range(start, stop):
         query = order[position]
@@ -79,49 +67,43 @@ def nearest_sparse_candidates(
     start: int,
     stop: int,
     order: Array,
-    query_starts: Array,
-    query_indices: Array,
-    query_data: Array,
-    query_shift: Array,
-    starts: Array,
-    indices_: Array,
-    data: Array,
-    shift: Array,
-    width: int,
+    queries: SparseRows,
+    X: SparseRows,
     candidates: Array,
     themselves: bool,  # noqa: FBT001
     squared: Array,
     indices: Array,
 ) -> None:
-    """Do the same for rows of CSR matrices with ``width`` columns, each row plus a number of its own."""
+    """Do the same for sparse rows."""
+    query_starts, query_columns, query_data, query_shift, _ = queries
+    starts, columns, data, shift, width = X
     for position in range(start, stop):
         query = order[position]
         nearest, who = squared[query], indices[query]
         nearest[:], who[:] = np.inf, -1
-        first, last = query_starts[query], query_starts[query + 1]
+        own = slice(query_starts[query], query_starts[query + 1])
         for k in range(candidates.shape[1]):
             candidate = candidates[query, k]
             if candidate < 0 or (themselves and candidate == query):
                 continue
             apart = query_shift[query] - shift[candidate]
+            other = slice(starts[candidate], starts[candidate + 1])
             distance = _squared_sparse_distance(
-                query_indices[first:last], query_data[first:last],
-                indices_[starts[candidate] : starts[candidate + 1]], data[starts[candidate] : starts[candidate + 1]],
-                apart, width,
-            )  # fmt: skip
+                query_columns[own], query_data[own], columns[other], data[other], apart, width
+            )
             _keep_if_near(in_precision_of(data, distance), candidate, nearest, who)
 
 
 @compiled()
-def _squared_sparse_distance(indices, values, other_indices, other_values, apart, width):  # type: ignore[no-untyped-def]
+def _squared_sparse_distance(columns, values, other_columns, other_values, apart, width):  # type: ignore[no-untyped-def]
     """Merge two sorted rows; entries that neither stores differ by ``apart``."""
     a, b, met, total = 0, 0, 0, 0.0
-    n, m = len(indices), len(other_indices)
+    n, m = len(columns), len(other_columns)
     while a < n or b < m:
-        if b == m or (a < n and indices[a] < other_indices[b]):
+        if b == m or (a < n and columns[a] < other_columns[b]):
             difference = values[a] + apart
             a += 1
-        elif a == n or other_indices[b] < indices[a]:
+        elif a == n or other_columns[b] < columns[a]:
             difference = apart - other_values[b]
             b += 1
         else:
