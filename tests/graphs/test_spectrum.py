@@ -112,11 +112,9 @@ def lanczos_that_fails(*args):
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_every_engine_finds_the_lowest_eigenpairs(monkeypatch, engine, kind, pieces):
     graph = disjoint(*(random_graph(40 + 9 * i, density=0.15, seed=i, spread=0.5) for i in range(pieces)))
-    if engine != "dense":
-        monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
     if engine == "factorized":
         monkeypatch.setattr(spectrum_module, "_lanczos", lanczos_that_fails)
-    values, vectors = lowest_eigenpairs(graph, 7, kind=kind)
+    values, vectors = lowest_eigenpairs(graph, 7, kind=kind, dense_up_to=1500 if engine == "dense" else 0)
     expected, basis = dense_spectrum(graph, kind)
     assert_allclose(values, expected[:7], atol=1e-6)
     assert_allclose(vectors.T @ vectors, np.eye(7), atol=1e-6)
@@ -134,19 +132,17 @@ def test_eigenvectors_do_not_depend_on_threads():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_multiple_eigenvalues_are_all_found(monkeypatch, kind):
+def test_multiple_eigenvalues_are_all_found(kind):
     nodes = np.arange(300)
     W = sp.csr_array((np.ones(300), (nodes, (nodes + 1) % 300)), shape=(300, 300))
     ring = Graph((W + W.T).tocsr())
-    monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    values = lowest_eigenpairs(ring, 7, kind=kind)[0]
+    values = lowest_eigenpairs(ring, 7, kind=kind, dense_up_to=0)[0]
     scale = 1 if kind == "combinatorial" else 2
     assert_allclose(values * scale, 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3, 3]) / 300), atol=1e-7)
 
 
-def test_more_pieces_than_eigenvectors_asked_for(monkeypatch):
-    monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    values, vectors = lowest_eigenpairs(disjoint(*[random_graph(12, seed=i) for i in range(5)]), 3)
+def test_more_pieces_than_eigenvectors_asked_for():
+    values, vectors = lowest_eigenpairs(disjoint(*[random_graph(12, seed=i) for i in range(5)]), 3, dense_up_to=0)
     assert_array_equal(values, np.zeros(3))
     assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-12)
 

@@ -1,5 +1,7 @@
 """Coherence, distributions, sizes and the restricted isometry: known answers and statistics."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import Graph, grid_graph, knn_graph, lowest_eigenpairs, path_graph
-from graphlowrank.graphs import spectrum as spectrum_module
 from graphlowrank.sampling import (
     cumulative_coherence,
     draw,
@@ -91,9 +92,8 @@ def test_the_estimate_agrees_with_the_eigenvectors(kind):
 
 
 def test_auto_estimates_where_eigenvectors_do_not_converge(monkeypatch):
-    monkeypatch.setattr(spectrum_module, "DENSE_UP_TO", 0)
-    monkeypatch.setattr(spectrum_module, "FACTORIZED_UP_TO", 0)
-    monkeypatch.setattr(spectrum_module, "LANCZOS_RESTARTS", 1)
+    hasty = partial(lowest_eigenpairs, dense_up_to=0, factorized_up_to=0, max_restarts=1)
+    monkeypatch.setattr("graphlowrank.sampling.coherence.lowest_eigenpairs", hasty)
     graph = grid_graph((40, 40))
     with pytest.raises(RuntimeError, match="did not converge, as on long paths"):
         local_coherence(graph, 8, method="exact")

@@ -42,12 +42,9 @@ def refine(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
 
 
 def _compiled_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
-    from ..kernels.moves import cluster_sums, move_nodes
+    from ..kernels.moves import move_nodes
 
-    graph = (weights.indptr, weights.indices, weights.data)
-    inside, volume, links = (np.zeros(n_clusters) for _ in range(3))
-    cluster_sums(*graph, labels, inside, volume)
-    return int(move_nodes(*graph, labels, inside, volume, links, np.empty(len(labels), np.int64), MIN_GAIN))
+    return int(move_nodes(weights.indptr, weights.indices, weights.data, labels, n_clusters, MIN_GAIN))
 
 
 def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:

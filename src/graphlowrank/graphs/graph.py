@@ -25,11 +25,9 @@ class Graph:
     Parameters
     ----------
     weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric, non-negative edge weights with an empty diagonal. Use :func:`as_graph` to validate and wrap a matrix
-        of your own.
+        Symmetric, non-negative, with an empty diagonal; :func:`as_graph` validates and wraps a matrix of your own.
     order : ndarray of shape (n_nodes,) or None, default=None
-        Permutation of the nodes that keeps neighbors close together, if one is known. It speeds up work on large graphs
-        and changes no result.
+        Permutation that keeps neighbors close together. It speeds up work on large graphs and changes no result.
 
     Examples
     --------
@@ -66,8 +64,7 @@ class Graph:
             return np.asarray(connected_components(self.weights, directed=False)[1])
         if self.order is None or self.n_nodes <= RENUMBERED_ABOVE:
             return self._search[0]
-        near = self.renumbered
-        return near.restore(breadth_first_order(near.weights)[0])
+        return self.renumbered.restore(breadth_first_order(self.renumbered.weights)[0])
 
     @cached_property
     def _search(self) -> tuple[Array, Array]:
@@ -110,21 +107,16 @@ GraphLike: TypeAlias = Graph | Array | sp.sparray | sp.spmatrix
 
 
 def as_graph(value: GraphLike, n_nodes: int | None = None, *, name: str = "graph") -> Graph:
-    """Validate a graph or matrix of edge weights.
+    """Validate a graph or matrix of edge weights; returns a graph itself, or one with a copy of the entries.
 
     Parameters
     ----------
     value : Graph, ndarray or sparse matrix of shape (n_nodes, n_nodes)
         A matrix must be square, symmetric, finite and non-negative. Its diagonal is ignored.
-    n_nodes : int, default=None
+    n_nodes : int or None, default=None
         Number of nodes it must have.
     name : str, default="graph"
         Name used in error messages.
-
-    Returns
-    -------
-    Graph
-        ``value`` itself if it is a graph, else one with a copy of its entries.
 
     Examples
     --------

@@ -31,30 +31,27 @@ def knn_graph(
     """k-nearest-neighbor graph with Gaussian edge weights ``exp(-d^2 / sigma^2)``.
 
     ``sigma`` is ``bandwidth`` times the mean distance over all neighbor pairs. An edge is kept if either end has the
-    other among its neighbors. Weights below 1e-4 are raised to 1e-4; otherwise a far outlier could underflow to weight
-    0 and silently become disconnected.
+    other among its neighbors. Weights are at least 1e-4, so that a far outlier stays connected.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_points, n_dimensions)
-        Points. NaN marks missing values of dense data, which are imputed by a low-rank model before distances are
-        computed, see :mod:`graphlowrank.preprocessing.imputer`. float32 gives float32 weights.
+        Points; float32 gives float32 weights. NaN marks missing values of dense data, which are imputed first by a
+        low-rank model, see :mod:`graphlowrank.preprocessing.imputer`.
     n_neighbors : int, default=10
         Neighbors of each point, less than n_points.
     bandwidth : float, default=1.0
         Width of the kernel in mean neighbor distances. A narrower one (0.6) relies on the closest neighbors: it gives
         better clusters on MNIST and worse recovery on unevenly sampled curves.
     neighbors : {"auto", "exact", "approximate"} or registered name, default="auto"
-        Nearest-neighbor search. "approximate" has a recall of about 0.98; "auto" is exact where that takes about a
-        second. See :func:`nearest_neighbors` and :func:`register_search`.
+        Search, see :func:`nearest_neighbors` and :func:`register_search`.
     random_state : int, RandomState or None, default=None
-        Source of randomness of the approximate search.
+        Seed of the approximate search.
     n_jobs : int or None, default=None
         Number of threads; None for all cores.
 
     Examples
     --------
-    >>> import numpy as np
     >>> knn_graph(np.array([[0.0], [1.0], [10.0], [11.0]]), n_neighbors=1).n_components
     2
     """
@@ -64,25 +61,22 @@ def knn_graph(
     with limit_threads(n_jobs):
         points = impute(points, check_random_state(0))
         found = search_neighbors(points, n_neighbors, engine=neighbors, random_state=random_state)
-    return graph_from_neighbors(found.distances, found.indices, bandwidth, order=found.order)
+    return _graph_of(*found, bandwidth)
 
 
 def _checked_points(X: ArrayLike | Data | sp.sparray) -> Data:
     """Return the points as float32 or float64 data."""
     if is_sparse(X):
         return X
-    sparse = sp.issparse(X)
-    checked: Array = check_array(
-        X, dtype=[np.float64, np.float32], accept_sparse="csr", ensure_min_samples=2, input_name="X",
-        ensure_all_finite=True if sparse else "allow-nan",
-    )  # fmt: skip
-    return as_shifted_sparse(checked) if sparse else checked
+    options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "input_name": "X"}
+    if sp.issparse(X):
+        return as_shifted_sparse(check_array(X, accept_sparse="csr", **options))
+    checked: Array = check_array(X, ensure_all_finite="allow-nan", **options)
+    return checked
 
 
-def graph_from_neighbors(
-    distances: Array, indices: Array, bandwidth: float = 1.0, *, order: Array | None = None
-) -> Graph:
-    """Symmetric graph of neighbor lists (n, k) with Gaussian edge weights; ``order`` as in :class:`Graph`."""
+def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: float) -> Graph:
+    """Symmetric graph of neighbor lists (n, k) with Gaussian edge weights."""
     values = gaussian_weights(distances, bandwidth * float(distances.mean(dtype=np.float64)))
     if order is None or len(indices) <= RENUMBERED_ABOVE:
         return Graph(_symmetric(values, indices))

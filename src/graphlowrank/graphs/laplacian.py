@@ -24,7 +24,6 @@ def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> s
 
     Examples
     --------
-    >>> import scipy.sparse as sp
     >>> laplacian(sp.csr_array([[0.0, 2.0], [2.0, 0.0]])).toarray()
     array([[ 2., -2.],
            [-2.,  2.]])
@@ -35,8 +34,7 @@ def laplacian(weights: sp.csr_array, kind: LaplacianKind = "combinatorial") -> s
     if kind != "normalized":
         raise ValueError(f"laplacian must be 'combinatorial' or 'normalized', got {kind!r}.")
     connected = degrees > 0
-    inverse_root = np.zeros_like(degrees)
-    inverse_root[connected] = 1.0 / np.sqrt(degrees[connected])
+    inverse_root = np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=connected)
     scaled = weights.data * np.repeat(inverse_root, np.diff(weights.indptr)) * inverse_root[weights.indices]
     diagonal = sp.diags_array(connected.astype(weights.dtype), format="csr")
     adjacency = sp.csr_array((scaled, weights.indices, weights.indptr), shape=weights.shape)

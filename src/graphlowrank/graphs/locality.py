@@ -21,32 +21,18 @@ RENUMBERED_ABOVE = 100_000  # nodes; smaller graphs fit the third-level cache, a
 
 @dataclass(frozen=True, eq=False)
 class Renumbered:
-    """A graph with renumbered nodes.
+    """A graph with renumbered nodes."""
 
-    Attributes
-    ----------
-    weights : csr_array of shape (n_nodes, n_nodes)
-        Edge weights in the new numbering.
-    order : ndarray of shape (n_nodes,) or None
-        Node i is node ``order[i]`` of the original graph; None for the original numbering.
-    """
-
-    weights: sp.csr_array
-    order: Array | None
+    weights: sp.csr_array  # edge weights in the new numbering
+    order: Array | None  # node i is node order[i] of the original graph; None for the original numbering
 
     def nodes(self, indices: Array) -> Array:
         """Return the new numbers of original nodes."""
-        if self.order is None:
-            return indices
-        return inverse_order(self.order)[indices]
+        return indices if self.order is None else inverse_order(self.order)[indices]
 
     def restore(self, signals: Array) -> Array:
         """Rows in the original numbering, from rows in the new one."""
-        if self.order is None:
-            return signals
-        restored = np.empty_like(signals)
-        restored[self.order] = signals
-        return restored
+        return signals if self.order is None else signals[inverse_order(self.order)]
 
 
 def bisection_order(points: Array) -> Array:
@@ -87,10 +73,8 @@ def renumber(weights: sp.csr_array, order: Array) -> Renumbered:
     """Renumber the nodes of a graph: node ``order[i]`` becomes node i."""
     from ..kernels.components import permute_rows
 
-    n_nodes, position = weights.shape[0], inverse_order(order)
     indptr = np.concatenate([[0], np.cumsum(np.diff(weights.indptr)[order])]).astype(weights.indptr.dtype)
     indices, data = np.empty_like(weights.indices), np.empty_like(weights.data)
-    map_ranges(
-        permute_rows, n_nodes, order, position, weights.indptr, weights.indices, weights.data, indptr, indices, data
-    )
+    given, renumbered = (weights.indptr, weights.indices, weights.data), (indptr, indices, data)
+    map_ranges(permute_rows, weights.shape[0], order, inverse_order(order), *given, *renumbered)
     return Renumbered(sp.csr_array((data, indices, indptr), shape=weights.shape), order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,45 +26,51 @@ LANCZOS_RESTARTS = 150  # a nearest-neighbor graph of a million nodes takes abou
 SHARPNESS = 6.0  # transition widths of the filter between 0 and an eigenvalue that it resolves
 
 
+class NotConvergedError(RuntimeError):
+    """The eigensolver did not converge."""
+
+
 def smooth_signals(graph: Graph, rank: int) -> int:
     """Return how many eigenvectors ``rank`` signals need: at least one for each connected component."""
     return min(max(rank, graph.n_components), graph.n_nodes)
 
 
-class NotConvergedError(RuntimeError):
-    """The eigensolver did not converge."""
-
-
 def null_space(graph: Graph, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
-    """Orthonormal null vectors (n_nodes, n_components) of the Laplacian, one supported on each component.
-
-    They are constant there, or sqrt(degree) for the normalized Laplacian.
-    """
+    """Orthonormal null vectors (n_nodes, n_components), each constant on a component, or sqrt(degree) if normalized."""
     values = np.ones(graph.n_nodes) if kind == "combinatorial" else np.sqrt(graph.degrees.astype(np.float64))
     # The row of an isolated node is 0 in both Laplacians, so its indicator is a null vector.
     values = np.where(graph.degrees > 0, values, 1.0)
     norms = np.sqrt(np.bincount(graph.components, weights=values**2))
-    rows = np.arange(graph.n_nodes)
-    return sp.csr_array(
-        (values / norms[graph.components], (rows, graph.components)), shape=(graph.n_nodes, graph.n_components)
-    )
+    entries = (values / norms[graph.components], (np.arange(graph.n_nodes), graph.components))
+    return sp.csr_array(entries, shape=(graph.n_nodes, graph.n_components))
 
 
-def lowest_eigenpairs(graph: GraphLike, k: int, *, kind: LaplacianKind = "combinatorial") -> tuple[Array, Array]:
+def lowest_eigenpairs(
+    graph: GraphLike,
+    k: int,
+    *,
+    kind: LaplacianKind = "combinatorial",
+    dense_up_to: int = DENSE_UP_TO,
+    factorized_up_to: int = FACTORIZED_UP_TO,
+    max_restarts: int = LANCZOS_RESTARTS,
+) -> tuple[Array, Array]:
     """Smallest ``k`` eigenvalues of the Laplacian and their eigenvectors.
 
-    The null vectors follow from the connected components. The others come from a dense solver up to 1500 nodes and from
-    Lanczos iterations above (a million nodes with ten neighbors, ten eigenvectors: 200 s on two cores). Long paths and
-    large grids, on which Lanczos does not converge, are factorized, up to 20000 nodes.
+    The null vectors follow from the connected components. The others come from a dense solver on small graphs, else
+    from Lanczos iterations (a million nodes with ten neighbors, ten eigenvectors: 200 s on two cores). Long paths and
+    large grids, on which Lanczos does not converge, are factorized.
 
     Parameters
     ----------
-    graph : Graph or matrix of edge weights
-        Graph with n_nodes nodes.
+    graph : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
     k : int
         Number of eigenpairs, between 1 and n_nodes.
     kind : {"combinatorial", "normalized"}, default="combinatorial"
         Laplacian.
+    dense_up_to, factorized_up_to : int, default=1500 and 20000
+        Largest numbers of nodes for the dense solver and for a factorization, which may exhaust the memory.
+    max_restarts : int, default=150
+        Restarts of the Lanczos iterations.
 
     Returns
     -------
@@ -78,62 +85,64 @@ def lowest_eigenpairs(graph: GraphLike, k: int, *, kind: LaplacianKind = "combin
     >>> lowest_eigenpairs(path_graph(4), 3)[0].round(3)
     array([0.   , 0.586, 2.   ])
     """
-    graph = as_graph(graph)
-    if not 1 <= k <= graph.n_nodes:
-        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    graph = _checked(graph, k)
     null = null_space(graph, kind)
     n_null = min(k, graph.n_components)
     values, vectors = np.zeros(n_null), null[:, :n_null].toarray()
     if k > n_null:
         L = graph.laplacian(kind).astype(np.float64)
-        more, others = _nonzero_eigenpairs(L, null, k - n_null)
+        more, others = _nonzero_eigenpairs(L, null, k - n_null, dense_up_to, factorized_up_to, max_restarts)
         values, vectors = np.concatenate([values, more]), np.column_stack([vectors, others])
     return values, vectors * positive_signs(vectors)
 
 
-def _nonzero_eigenpairs(L: sp.csr_array, null: sp.csr_array, k: int) -> tuple[Array, Array]:
+def _checked(graph: GraphLike, k: int) -> Graph:
+    graph = as_graph(graph)
+    if not 1 <= k <= graph.n_nodes:
+        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    return graph
+
+
+def _nonzero_eigenpairs(
+    L: sp.csr_array, null: sp.csr_array, k: int, dense_up_to: int, factorized_up_to: int, max_restarts: int
+) -> tuple[Array, Array]:
     """Smallest ``k`` nonzero eigenvalues of L, ascending, and their eigenvectors."""
-    n = L.shape[0]
-    upper = largest_eigenvalue(L)
+    n, upper = L.shape[0], largest_eigenvalue(L)
     # The null vectors are shifted to the top of the spectrum, so the wanted eigenvalues are its bottom.
-    if n <= DENSE_UP_TO or k >= n - null.shape[1] - 1:
+    if n <= dense_up_to or k >= n - null.shape[1] - 1:
         values, vectors = eigh(L.toarray() + 2 * upper * (null @ null.T).toarray(), subset_by_index=(0, k - 1))
         return values, vectors
+    lanczos = partial(_lanczos, L, upper, max_restarts)
     try:
-        values, vectors = _lanczos(L, null, k, upper)
+        values, vectors = lanczos(null, k)
         # Lanczos may miss copies of a multiple eigenvalue, which symmetric graphs (rings, grids) have.
-        while _lanczos(L, sp.hstack([null, vectors]), 1, upper)[0][0] < values[-1] * (1 - 1e-6):
-            more, others = _lanczos(L, sp.hstack([null, vectors]), k, upper)
-            values, vectors = _ascending(np.concatenate([values, more]), np.column_stack([vectors, others]), k)
+        while lanczos(sp.hstack([null, vectors]), 1)[0][0] < values[-1] * (1 - 1e-6):
+            more, others = lanczos(sp.hstack([null, vectors]), k)
+            values, vectors = np.concatenate([values, more]), np.column_stack([vectors, others])
+            order = np.argsort(values)[:k]
+            values, vectors = values[order], vectors[:, order]
         return values, vectors
     except NotConvergedError:
-        if n > FACTORIZED_UP_TO:
+        if n > factorized_up_to:
             raise
         return _by_factorization(L, null, k)
 
 
-def _lanczos(L: sp.csr_array, known: sp.sparray, k: int, upper: float) -> tuple[Array, Array]:
-    """Smallest ``k`` eigenpairs of L besides the ``known`` eigenvectors, which are shifted to the top."""
-    n = L.shape[0]
-    known = known.tocsr()
+def _lanczos(L: sp.csr_array, upper: float, max_restarts: int, known: sp.sparray, k: int) -> tuple[Array, Array]:
+    """Smallest ``k`` eigenpairs of L, ascending, besides the ``known`` eigenvectors, which are shifted to the top."""
+    n, known = L.shape[0], known.tocsr()
     # Deterministic, and different for each number of known vectors: the old start contains no further copies.
     start = np.random.RandomState(known.shape[1]).standard_normal(n)
     start -= known @ (known.T @ start)
     lifted = LinearOperator(L.shape, matvec=lambda v: L @ v + upper * (known @ (known.T @ v)), dtype=np.float64)
     size = min(n, 3 * k + 40)
     try:
-        values, vectors = eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=LANCZOS_RESTARTS)
+        return eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=max_restarts)
     except ArpackNoConvergence as error:
         raise NotConvergedError(
             f"{k} eigenvectors of a graph with {n} nodes did not converge, as on long paths and large grids; "
             "graphs.estimate_spectrum and sampling.local_coherence give estimates, and only decoder='ideal' needs them."
         ) from error
-    return _ascending(values, vectors, k)
-
-
-def _ascending(values: Array, vectors: Array, k: int) -> tuple[Array, Array]:
-    order = np.argsort(values)[:k]
-    return values[order], vectors[:, order]
 
 
 def _by_factorization(L: sp.csr_array, null: sp.csr_array, k: int) -> tuple[Array, Array]:
@@ -156,10 +165,8 @@ class Spectrum:
         Mean of ``r^T T_j(L) r`` over random vectors r orthogonal to the null space.
     upper : float
         Upper bound of the largest eigenvalue.
-    n_nodes : int
-        Number of nodes.
-    n_null : int
-        Number of zero eigenvalues (connected components), which is exact.
+    n_nodes, n_null : int
+        Numbers of nodes and of zero eigenvalues (connected components), which are exact.
     n_vectors : int
         Number of random vectors: a count of m nonzero eigenvalues has the standard error ``sqrt(2 m / n_vectors)``.
     """
@@ -220,20 +227,18 @@ def estimate_spectrum(
 
     Parameters
     ----------
-    graph : Graph or matrix of edge weights
-        Graph with n_nodes nodes.
+    graph : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
     k : int
-        Eigenvalue of interest, from 1.
+        Eigenvalue of interest, from 1. For few eigenvalues :func:`lowest_eigenpairs` is exact and often faster.
     kind : {"combinatorial", "normalized"}, default="combinatorial"
         Laplacian.
     n_vectors : int, default=64
         Number of random vectors; time and memory are proportional to it. The standard error of the count is
-        ``sqrt(2 k / n_vectors)``, so the estimate may be that of a nearby eigenvalue. For few eigenvalues
-        :func:`lowest_eigenpairs` is exact and often faster.
+        ``sqrt(2 k / n_vectors)``, so the estimate may be that of a nearby eigenvalue.
     max_products : int, default=300
         Maximal number of products with L; a RuntimeWarning is issued if they do not resolve the k-th eigenvalue.
     random_state : int, RandomState or None, default=None
-        Source of the random vectors.
+        Seed of the random vectors.
 
     Examples
     --------
@@ -242,9 +247,7 @@ def estimate_spectrum(
     >>> 2.2 < spectrum.eigenvalue(400) < 2.6  # it is 2.47
     True
     """
-    graph = as_graph(graph)
-    if not 1 <= k <= graph.n_nodes:
-        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    graph = _checked(graph, k)
     if n_vectors < 1 or max_products < 1:
         raise ValueError(f"n_vectors and max_products must be positive, got {n_vectors} and {max_products}.")
     L = graph.laplacian(kind)
@@ -257,15 +260,12 @@ def estimate_spectrum(
             continue
         next_check = 1.2 * product
         spectrum = Spectrum(moments / n_vectors, upper, graph.n_nodes, graph.n_components, n_vectors)
-        if k <= graph.n_components or spectrum.resolves(spectrum.eigenvalue(k)):
+        resolved = k <= graph.n_components or spectrum.resolves(spectrum.eigenvalue(k))
+        if resolved or last:
             break
-        if last:
-            warnings.warn(
-                f"{max_products} products with L do not separate eigenvalue {k} from 0; raise max_products.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            break
+    if not resolved:
+        message = f"{max_products} products with L do not separate eigenvalue {k} from 0; raise max_products."
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
     return spectrum
 
 

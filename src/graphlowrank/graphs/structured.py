@@ -34,7 +34,7 @@ def grid_graph(shape: tuple[int, int], *, diagonals: bool = False) -> Graph:
 
 
 def path_graph(n_nodes: int, *, reach: int = 1) -> Graph:
-    """Path graph of a time series, with edge weights 1 / lag up to a maximal lag.
+    """Path graph of the ``n_nodes`` steps of a time series, with edge weights 1 / lag.
 
     Parameters
     ----------

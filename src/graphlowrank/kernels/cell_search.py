@@ -20,32 +20,16 @@ FAR = 3e38  # larger than any squared distance
 def search_cells(
     start: int,
     stop: int,
-    points: Array,
-    squares: Array,
-    centers: Array,
-    cell_starts: Array,
-    probes: Array,
-    found: Array,
+    points: Array,  # (n, d) float32, sorted by cell, relative to its center; they are the queries too
+    squares: Array,  # (n,) squared norms of these coordinates
+    centers: Array,  # (n_cells, d) centers of the cells
+    cell_starts: Array,  # (n_cells + 1,) first point of each cell
+    probes: Array,  # (n, n_probes) cells of each query, nearest first
+    found: Array,  # (n, n_candidates) output: points, in no order; -1 where the cells hold too few
 ) -> None:
-    """Nearest points of each query among those of the cells it probes, for blocks start <= b < stop of queries.
+    """Nearest points of each query, itself among them, in the cells it probes, for blocks start <= b < stop of queries.
 
-    Parameters
-    ----------
-    start, stop
-        Range of blocks of QUERIES rows.
-    points
-        (n, d) float32, sorted by cell; they are the queries too. Coordinates are relative to the center of the cell,
-        since squared distances come from products, and points far from 0 would lose them to rounding.
-    squares
-        (n,) squared norms of these coordinates.
-    centers
-        (n_cells, d) centers of the cells.
-    cell_starts
-        (n_cells + 1,) first point of each cell.
-    probes
-        (n, n_probes) cells of each query, nearest first.
-    found
-        (n, n_candidates) output: points, in no order; -1 where the cells hold too few. A query finds itself.
+    Squared distances come from products, and points far from 0 would lose them to rounding: hence the centers.
     """
     n, dimension = points.shape
     n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]

@@ -48,11 +48,7 @@ def product_and_energy(
 def advance(
     start: int, stop: int, alpha: Array, P: Array, AP: Array, inverse: Array, X: Array, R: Array, sums: Array
 ) -> None:
-    """``X += alpha P`` and ``R -= alpha AP``, and the sums of the new residual.
-
-    For each block and column, ``sums[b, 0]`` is the sum of ``R^2 inverse`` and ``sums[b, 1]`` the largest
-    ``|R| inverse``.
-    """
+    """``X += alpha P``, ``R -= alpha AP``; sums of ``R^2 inverse`` and maxima of ``|R| inverse`` over each block."""
     for block in range(start, stop):
         squares, largest = sums[block, 0], sums[block, 1]
         squares[:] = 0

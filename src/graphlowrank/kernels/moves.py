@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._backend import Array
 from .compiling import compiled
 
 
 @compiled()
-def cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, inside: Array, volume: Array) -> None:
+def _cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int) -> tuple[Array, Array]:
     """Sum the edge weights inside each cluster, and the degrees of its nodes."""
+    inside, volume = np.zeros(n_clusters), np.zeros(n_clusters)
     for node in range(labels.shape[0]):
         own = labels[node]
         for entry in range(indptr[node], indptr[node + 1]):
             volume[own] += data[entry]
             if labels[indices[entry]] == own:
                 inside[own] += data[entry]
+    return inside, volume
 
 
 @compiled()
-def best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, least: float) -> int:
-    """Best cluster of a node; its own unless another gains more than ``least``.
-
-    The gain is in the sum over clusters of ``inside / volume``, that is 1 - conductance.
-    """
+def _best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, least: float) -> int:
+    """Cluster of the largest gain above ``least`` in the sum of ``inside / volume``, that is 1 - conductance."""
     rest = volume[own] - degree
     if rest <= 1e-9 * volume[own] or links[own] >= degree:  # the last node of its cluster, or no neighbor elsewhere
         return own
@@ -39,7 +40,7 @@ def best_move(own: int, links: Array, degree: float, inside: Array, volume: Arra
 
 
 @compiled()
-def gather_links(node: int, indptr: Array, indices: Array, data: Array, labels: Array, links: Array) -> float:
+def _gather_links(node: int, indptr: Array, indices: Array, data: Array, labels: Array, links: Array) -> float:
     """Sum the edge weights between a node and each cluster; return its degree."""
     links[:] = 0
     degree = 0.0
@@ -50,30 +51,20 @@ def gather_links(node: int, indptr: Array, indices: Array, data: Array, labels: 
 
 
 @compiled()
-def move_nodes(
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    labels: Array,
-    inside: Array,
-    volume: Array,
-    links: Array,
-    unsettled: Array,
-    least: float,
-) -> int:
+def move_nodes(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, least: float) -> int:
     """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
-    count = 0
+    inside, volume = _cluster_sums(indptr, indices, data, labels, n_clusters)
+    links, unsettled, count = np.empty(n_clusters), np.empty(labels.shape[0], np.int64), 0
     for node in range(labels.shape[0]):
-        degree = gather_links(node, indptr, indices, data, labels, links)
-        if best_move(labels[node], links, degree, inside, volume, least) != labels[node]:
+        degree = _gather_links(node, indptr, indices, data, labels, links)
+        if _best_move(labels[node], links, degree, inside, volume, least) != labels[node]:
             unsettled[count] = node
             count += 1
     moves = 0
-    for k in range(count):
-        node = unsettled[k]
-        degree = gather_links(node, indptr, indices, data, labels, links)
+    for node in unsettled[:count]:
+        degree = _gather_links(node, indptr, indices, data, labels, links)
         own = labels[node]
-        best = best_move(own, links, degree, inside, volume, least)
+        best = _best_move(own, links, degree, inside, volume, least)
         if best != own:
             inside[own] -= 2 * links[own]
             volume[own] -= degree

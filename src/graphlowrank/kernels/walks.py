@@ -1,4 +1,4 @@
-"""Random walks that stop at kept nodes: the inner loop of the sparse Kron reduction.
+"""Random walks that stop at kept nodes, and the sum of their conductances: the loops of the sparse Kron reduction.
 
 Steps are drawn from alias tables (Walker 1977, Vose 1991): one random number and one table entry for any degree. A
 thread moves several walkers in turn, which hides the latency of memory.
@@ -22,16 +22,14 @@ TWO_32, LARGEST_32 = 4294967296.0, 4294967295.0
 TRUNCATED = -1
 LANES = 16  # walkers moved in turn; 8 hide the latency of the L3 cache, 16 that of memory
 
+# Slot of an alias table, 20 bytes: two neighbors and the resistances of the edges to them. A walk goes to `own` if 32
+# random bits are below the threshold, else to `other`.
 STEP = np.dtype(
-    [
-        ("threshold", np.uint32),  # take `own` if the random 32 bits are below, else `other`
-        ("own", np.int32),
-        ("other", np.int32),
-        ("own_resistance", np.float32),
-        ("other_resistance", np.float32),
-    ]
+    {
+        "names": ["threshold", "own", "other", "own_resistance", "other_resistance"],
+        "formats": [np.uint32, np.int32, np.int32, np.float32, np.float32],
+    }
 )
-"""Slot of an alias table: two neighbors and the resistances of the edges to them, 20 bytes."""
 
 
 @compiled()
@@ -78,29 +76,6 @@ def alias_tables(
                 n_small += 1
 
 
-@compiled()
-def count_upper(start: int, stop: int, indptr: Array, indices: Array, counts: Array) -> None:
-    """``counts[i + 1]``: number of entries of row i of a CSR matrix right of the diagonal, start <= i < stop."""
-    for i in range(start, stop):
-        count = 0
-        for entry in range(indptr[i], indptr[i + 1]):
-            count += indices[entry] > i
-        counts[i + 1] = count
-
-
-@compiled()
-def copy_upper(
-    start: int, stop: int, indptr: Array, indices: Array, data: Array, starts: Array, edges: Array, values: Array
-) -> None:
-    """Write these entries of rows start <= i < stop, as pairs of row and column, to ``starts[i]`` and after."""
-    for i in range(start, stop):
-        place = starts[i]
-        for entry in range(indptr[i], indptr[i + 1]):
-            if indices[entry] > i:
-                edges[place, 0], edges[place, 1], values[place] = i, indices[entry], data[entry]
-                place += 1
-
-
 @compiled(inline="always")
 def _mix(z):  # type: ignore[no-untyped-def]
     """Scramble 64 bits (the finalizer of splitmix64)."""
@@ -119,32 +94,16 @@ def _first_state(seed, repeat, walker):  # type: ignore[no-untyped-def]
 def walk_to_kept(
     start: int,
     stop: int,
-    nodes: Array,
-    tables: Array,
-    slots: Array,
+    nodes: Array,  # (n_walkers,) start nodes
+    tables: Array,  # (n_nodes, 2) first slot and number of slots of each node; 0 slots for a kept node
+    slots: Array,  # see alias_tables
     max_steps: int,
     seed: int,
     repeat: int,
-    hits: Array,
-    resistances: Array,
+    hits: Array,  # (n_walkers,) output: the node hit, or TRUNCATED; may be `nodes`
+    resistances: Array,  # (n_walkers,) output: resistance of the path
 ) -> None:
-    """Walk from ``nodes[w]`` to a kept node for each walker start <= w < stop.
-
-    Parameters
-    ----------
-    start, stop
-        Range of walkers.
-    nodes
-        (n_walkers,) start nodes.
-    tables
-        (n_nodes, 2) first slot and number of slots of each node; 0 slots for a kept node.
-    slots
-        Alias tables, see :func:`alias_tables`.
-    max_steps, seed, repeat
-        Steps allowed, and the seed of the random numbers.
-    hits, resistances
-        (n_walkers,) outputs: the node hit, or TRUNCATED, and the resistance of the path; ``hits`` may be ``nodes``.
-    """
+    """Walk from ``nodes[w]`` to a kept node for each walker start <= w < stop."""
     walker, node = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     n_steps, path = np.empty(LANES, np.int64), np.empty(LANES, np.float64)
     state, chosen = np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
@@ -179,3 +138,82 @@ def walk_to_kept(
                 node[lane] = slot.other
                 path[lane] += slot.other_resistance
             n_steps[lane] += 1
+
+
+@compiled()
+def scatter_walks(
+    hits: Array,  # (2 m,) node hit from either end of an edge; negative for none
+    paths: Array,  # (2 m,) resistance of the path there
+    weights: Array,  # (m,) edge weights
+    unit: float,  # of weight, which resistances refer to
+    position: Array,  # (n_nodes,) row of a kept node
+    starts: Array,  # (n + 1,) output: first entry of each row
+    columns: Array,  # (2 m,) output: other node, row by row, in the order of the edges; starts[n] are written
+    entries: Array,  # (2 m,) output: conductance
+) -> int:
+    """Write the conductance of each edge to the rows of the two nodes that its walks hit; return the number lost.
+
+    Self-loops are dropped.
+    """
+    starts[:] = 0
+    lost = 0
+    for edge in range(weights.shape[0]):
+        a, b = hits[2 * edge], hits[2 * edge + 1]
+        if a < 0 or b < 0:
+            lost += 1
+        elif a != b:
+            starts[position[a] + 1] += 1
+            starts[position[b] + 1] += 1
+    for row in range(starts.shape[0] - 1):
+        starts[row + 1] += starts[row]
+    following = starts[:-1].copy()
+    for edge in range(weights.shape[0]):
+        a, b = hits[2 * edge], hits[2 * edge + 1]
+        if a >= 0 and b >= 0 and a != b:
+            row_a, row_b = position[a], position[b]
+            conductance = unit / (unit / weights[edge] + paths[2 * edge] + paths[2 * edge + 1])
+            columns[following[row_a]], entries[following[row_a]] = row_b, conductance
+            columns[following[row_b]], entries[following[row_b]] = row_a, conductance
+            following[row_a] += 1
+            following[row_b] += 1
+    return lost
+
+
+@compiled()
+def merge_rows(start: int, stop: int, starts: Array, columns: Array, entries: Array, lengths: Array) -> None:
+    """Sum duplicate entries of rows start <= i < stop and sort them by column, in place; ``lengths[i]`` are left."""
+    n = starts.shape[0] - 1
+    sums, last_seen = np.empty(n), np.full(n, -1, np.int32)
+    for row in range(start, stop):
+        first, found = starts[row], 0
+        for entry in range(first, starts[row + 1]):
+            column = columns[entry]
+            if last_seen[column] == row:
+                sums[column] += entries[entry]
+            else:
+                last_seen[column], sums[column] = row, entries[entry]
+                columns[first + found] = column
+                found += 1
+        columns[first : first + found].sort()
+        for k in range(found):
+            entries[first + k] = sums[columns[first + k]]
+        lengths[row] = found
+
+
+@compiled()
+def copy_rows(
+    start: int,
+    stop: int,
+    starts: Array,
+    columns: Array,
+    entries: Array,
+    scale: float,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+) -> None:
+    """Copy these entries of rows start <= i < stop, times ``scale``, to a CSR matrix."""
+    for row in range(start, stop):
+        shift = starts[row] - indptr[row]
+        for place in range(indptr[row], indptr[row + 1]):
+            indices[place], data[place] = columns[place + shift], entries[place + shift] * scale

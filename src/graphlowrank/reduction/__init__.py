@@ -6,8 +6,7 @@
     sparsify       fewer edges, the same Laplacian in expectation
 """
 
-from .kron import kron_reduce
-from .rebuild import Reduction, reduce_graph
+from .kron import Reduction, kron_reduce, reduce_graph
 from .sparsify import sparsify
 
 __all__ = ["Reduction", "kron_reduce", "reduce_graph", "sparsify"]

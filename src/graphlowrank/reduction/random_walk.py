@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..kernels.join import copy_rows, merge_rows, scatter_walks
-from ..kernels.walks import STEP, alias_tables, copy_upper, count_upper, walk_to_kept
+from ..kernels.walks import STEP, alias_tables, copy_rows, merge_rows, scatter_walks, walk_to_kept
 
 logger = logging.getLogger("graphlowrank")
 
@@ -49,22 +48,17 @@ def random_walk_weights(
         joined, truncated = _join(hits, paths, edge_weights, unit, position, n_keep, 1 / n_repeats, spare)
         total, n_truncated = joined if total is None else total + joined, n_truncated + truncated
     if n_truncated:
-        walked = int(
-            (tables[_upper_edges(weights)[0], 1] > 0).any(axis=1).sum()
-        )  # edges between kept nodes need no walk
-        report_truncated(n_truncated, n_repeats * walked, max_steps)
+        walked = (tables[_upper_edges(weights)[0], 1] > 0).any(axis=1)  # edges between kept nodes need no walk
+        report_truncated(n_truncated, n_repeats * int(walked.sum()), max_steps)
     return total
 
 
 def _upper_edges(weights: sp.csr_array) -> tuple[Array, Array]:
     """Each edge once, as (n_edges, 2) nodes, lower one first, and (n_edges,) edge weights."""
-    n_nodes = weights.shape[0]
-    starts = np.zeros(n_nodes + 1, dtype=np.int64)
-    map_ranges(count_upper, n_nodes, weights.indptr, weights.indices, starts)
-    np.cumsum(starts, out=starts)
-    edges, values = np.empty((starts[-1], 2), dtype=np.int32), np.empty(starts[-1], dtype=weights.dtype)
-    map_ranges(copy_upper, n_nodes, weights.indptr, weights.indices, weights.data, starts, edges, values)
-    return edges, values
+    rows = np.repeat(np.arange(weights.shape[0], dtype=np.int32), np.diff(weights.indptr))
+    upper = weights.indices > rows
+    ends = (rows[upper], weights.indices[upper])
+    return np.stack(ends, axis=1, dtype=np.int32, casting="same_kind"), weights.data[upper]
 
 
 def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
@@ -84,10 +78,7 @@ def report_truncated(n_truncated: int, n_walks: int, max_steps: int) -> None:
 def _join(
     hits: Array, paths: Array, edge_weights: Array, unit: float, position: Array, n: int, scale: float, spare: Array
 ) -> tuple[sp.csr_array, int]:
-    """Sum the weights of the walks between each pair of the n kept nodes; also return the number of truncated walks.
-
-    ``spare`` is a buffer of bytes to work in.
-    """
+    """Sum the weights of walks between each pair of the n kept nodes, in a buffer of bytes; count truncated walks."""
     starts, lengths = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
     entries = spare[: 8 * hits.size].view(np.float64)
     columns = spare[8 * hits.size : ENTRY_BYTES * hits.size].view(np.int32)

@@ -21,20 +21,12 @@ def sparsify(graph: GraphLike, edges_per_node: float = 20.0, *, random_state: Ra
     Parameters
     ----------
     graph : Graph or matrix of edge weights
-        Graph to sparsify.
     edges_per_node : float, default=20.0
         The terms ``w (1 / d_i + 1 / d_j)`` sum to the number of nodes, so this bounds the expected number of edges.
     random_state : int, RandomState or None, default=None
-        Random seed.
-
-    Returns
-    -------
-    Graph
-        Graph on the same nodes; its Laplacian has the given one as expectation.
 
     Examples
     --------
-    >>> import numpy as np
     >>> sparsify(np.ones((100, 100)) - np.eye(100), edges_per_node=10, random_state=0).n_edges < 1200
     True
     """

@@ -12,10 +12,16 @@
 """
 
 from .coherence import cumulative_coherence, local_coherence, optimal_distribution
-from .draw import check_indices, check_reach, draw, importance_weights, inclusion_probabilities
-from .isometry import Isometry, empirical_rip, isometry, joint_isometry
-from .nodes import SampledNodes, sample_nodes
-from .sizes import promised_delta, required_samples
+from .isometry import Isometry, empirical_rip, isometry, joint_isometry, promised_delta, required_samples
+from .nodes import (
+    SampledNodes,
+    check_indices,
+    check_reach,
+    draw,
+    importance_weights,
+    inclusion_probabilities,
+    sample_nodes,
+)
 
 __all__ = [
     "Isometry",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import row_norms
 
 from .._backend import Array
 from .._typing import RandomState
@@ -37,15 +38,13 @@ def local_coherence(
 
     Parameters
     ----------
-    graph : Graph or matrix of edge weights
-        Graph with n_nodes nodes.
+    graph : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
     k : int
         Number of smooth signals: Q_k holds the first k eigenvectors of the Laplacian.
     method : {"auto", "exact", "estimate"}, default="auto"
         "exact" computes the eigenvectors. "estimate" filters random vectors (Puy et al. 2016), in time linear in the
         edges for any k; its relative error is about ``sqrt(2 / n_vectors)``, and the filter may pass an eigenvector
-        more or less than k. "auto" is exact up to 3000 nodes or 32 signals, and estimates where the eigensolver does
-        not converge.
+        more or less than k. "auto" is exact up to 3000 nodes or 32 signals, unless the eigensolver does not converge.
     kind : {"combinatorial", "normalized"}, default="combinatorial"
         Laplacian.
     n_vectors : int or None, default=None
@@ -53,7 +52,7 @@ def local_coherence(
     spectrum : Spectrum or None, default=None
         Result of :func:`graphlowrank.graphs.estimate_spectrum`; None computes it.
     random_state : int, RandomState or None, default=None
-        Random seed of the estimate.
+        Seed of the estimate.
 
     Returns
     -------
@@ -73,9 +72,7 @@ def local_coherence(
         raise ValueError(f"method must be 'auto', 'exact' or 'estimate', got {method!r}.")
     if method == "exact" or (method == "auto" and (graph.n_nodes <= EXACT_UP_TO or k <= EXACT_K_UP_TO)):
         try:
-            vectors = lowest_eigenpairs(graph, k, kind=kind)[1]
-            coherence: Array = np.einsum("ij,ij->i", vectors, vectors)
-            return coherence
+            return row_norms(lowest_eigenpairs(graph, k, kind=kind)[1], squared=True)
         except NotConvergedError:
             if method == "exact":
                 raise
@@ -83,24 +80,17 @@ def local_coherence(
     n_left = k - graph.n_components
     if n_left == 0:
         return known
-    rest = _filtered_energy(graph, k, kind, n_vectors, spectrum, random_state)
+    n_vectors = n_vectors or max(32, int(np.ceil(4 * np.log(graph.n_nodes))))
+    rest = _filtered_energy(graph, k, kind, n_vectors, spectrum, check_random_state(random_state))
     # The squares of the other n_left eigenvectors sum to n_left. Rescaling to that sum removes the noise common to all
     # nodes, and the energy lost in the transition band of the filter.
-    estimate: Array = np.minimum(known + rest * (n_left / rest.sum()), 1.0)
-    return estimate
+    return np.minimum(known + rest * (n_left / rest.sum()), 1.0)
 
 
 def _filtered_energy(
-    graph: Graph,
-    k: int,
-    kind: LaplacianKind,
-    n_vectors: int | None,
-    spectrum: Spectrum | None,
-    random_state: RandomState,
+    graph: Graph, k: int, kind: LaplacianKind, n_vectors: int, spectrum: Spectrum | None, rng: np.random.RandomState
 ) -> Array:
     """Energy of low-pass filtered white noise on each node; the filter passes k signals, the null space is removed."""
-    n_vectors = n_vectors or max(32, int(np.ceil(4 * np.log(graph.n_nodes))))
-    rng = check_random_state(random_state)
     spectrum = spectrum or estimate_spectrum(graph, k, kind=kind, random_state=rng)
     cutoff = (spectrum.eigenvalue(k) + spectrum.eigenvalue(k + 1)) / 2
     L = graph.laplacian(kind)
@@ -110,7 +100,7 @@ def _filtered_energy(
     for first in range(0, n_vectors, NOISE_BLOCK):
         noise = white_noise(graph, min(NOISE_BLOCK, n_vectors - first), kind, rng)
         filtered = apply_polynomial(L, noise, coefficients, spectrum.upper)
-        energy += np.einsum("ij,ij->i", filtered, filtered)
+        energy += row_norms(filtered, squared=True)
     return energy
 
 
@@ -118,12 +108,8 @@ def cumulative_coherence(graph: GraphLike, k: int, **options: Any) -> float:
     """Cumulative coherence ``nu_k = max_i sqrt(n) ||Q_k^T e_i||`` of the paper: how hard the graph is to sample.
 
     It lies between sqrt(k), where smooth signals are spread evenly (rings, equal clusters), and sqrt(n), where one can
-    be concentrated on a single node (an isolated one).
-
-    Parameters
-    ----------
-    graph, k, **options
-        As in :func:`local_coherence`. The maximum of n noisy estimates is biased upwards.
+    be concentrated on a single node (an isolated one). Parameters are those of :func:`local_coherence`, of whose n
+    estimates the maximum is biased upwards.
 
     Examples
     --------
@@ -157,5 +143,4 @@ def optimal_distribution(graph: GraphLike, k: int, *, uniform_share: float = 0.0
     if not 0 <= uniform_share <= 1:
         raise ValueError(f"uniform_share must be between 0 and 1, got {uniform_share}.")
     coherence = local_coherence(graph, k, **options)
-    mixed: Array = (1 - uniform_share) * coherence / coherence.sum() + uniform_share / len(coherence)
-    return mixed
+    return (1 - uniform_share) * coherence / coherence.sum() + uniform_share / len(coherence)
