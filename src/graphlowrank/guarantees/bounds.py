@@ -1,8 +1,7 @@
 """Right-hand sides of the error bounds of the paper (Theorems 2 to 6).
 
 All of them assume that the draw preserves norms within ``delta`` (Theorem 1); :func:`graphlowrank.sampling.isometry`
-computes delta for a given draw. Eigenvalues and gammas must refer to the same Laplacian; ratios do not depend on its
-scale.
+computes delta for a given draw. Eigenvalues and gammas refer to the same Laplacian; ratios do not depend on its scale.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ class Bound:
 
     Attributes
     ----------
-    inside : float
-        Error in the span of the first k eigenvectors.
-    outside : float
-        Error in the orthogonal complement, E* in the paper.
+    inside, outside : float
+        Error in the span of the first k eigenvectors, and in the orthogonal complement (E* in the paper).
     """
 
     inside: float
@@ -33,7 +30,7 @@ class Bound:
 
 
 def amplification(n: int, n_kept: int, delta: float) -> float:
-    """Amplification ``sqrt(n / (n_kept (1 - delta)))`` of an error on the kept nodes.
+    """Amplification ``sqrt(n / (n_kept (1 - delta)))`` of an error on the kept nodes; infinite (no bound) from delta 1.
 
     Parameters
     ----------
@@ -41,11 +38,6 @@ def amplification(n: int, n_kept: int, delta: float) -> float:
         Numbers of nodes and of kept nodes. For a matrix, the products of both sides.
     delta : float
         Distortion of the draw.
-
-    Returns
-    -------
-    float
-        Infinite where delta is 1 or more, since there is no bound then.
 
     Examples
     --------
@@ -65,17 +57,8 @@ def _check_positive(**numbers: float) -> None:
 def ideal_bound(noise: float, amplify: float) -> float:
     """Bound ``2 amplify ||E||`` on the error ``||X* - X||`` of the ideal decoder (Theorem 2).
 
-    Parameters
-    ----------
-    noise : float
-        ``||E||``, error of the compressed matrix.
-    amplify : float
-        :func:`amplification` of the draw.
-
-    Returns
-    -------
-    float
-        Bound. Least squares projects E, so half of it holds too.
+    ``noise`` is ``||E||``, the error of the compressed matrix, and ``amplify`` the :func:`amplification` of the draw.
+    Least squares projects E, so half of the bound holds too.
 
     Examples
     --------
@@ -102,12 +85,10 @@ def alternate_bound(
 
     Parameters
     ----------
-    noise, signal : float
-        ``||E||``, error of the compressed matrix, and ``||X||`` of the true matrix.
+    noise, signal, gamma : float
+        ``||E||``, error of the compressed matrix; ``||X||`` of the true matrix; gamma of the formulas.
     amplify : float
         :func:`amplification` of the draw.
-    gamma : float
-        See above.
     gap_samples, gap_features : float
         ``lambda_k / lambda_k+1`` of each graph.
     max_weight : float, default=1.0
@@ -147,12 +128,10 @@ def approximate_bound(
 
     Parameters
     ----------
-    noise, signal : float
-        ``||E||``, error of the compressed vectors, and ``||U||`` of the true ones.
+    noise, signal, gamma : float
+        ``||E||``, error of the compressed vectors; ``||U||`` of the true ones; weight of the penalty.
     amplify : float
         :func:`amplification` of the draw of this side.
-    gamma : float
-        Weight of the penalty.
     eigenvalue, next_eigenvalue : float
         lambda_k and lambda_k+1 of the Laplacian of this side.
     max_weight : float, default=1.0
@@ -176,10 +155,8 @@ def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: flo
 
     Parameters
     ----------
-    signal : float
-        ``||U||`` of the true vectors.
-    amplify : float
-        :func:`amplification` of the draw of this side.
+    signal, amplify : float
+        ``||U||`` of the true vectors, and :func:`amplification` of the draw of this side.
     gap : float
         ``lambda_k / lambda_k+1`` of the graph of this side.
     max_weight : float, default=1.0

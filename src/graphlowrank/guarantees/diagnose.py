@@ -1,14 +1,16 @@
-"""Diagnosis of whether data are low-rank on their graphs, and whether enough nodes were drawn."""
+"""Diagnosis of whether data are low-rank on their graphs and enough nodes were drawn, with advice in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.extmath import row_norms
 
 from .._backend import Array
 from .._progress import Progress
@@ -23,10 +25,13 @@ from ..records import Run
 from ..sampling import isometry, joint_isometry, required_samples
 from ..sampling.isometry import Isometry
 from ..sampling.nodes import UNIFORM_SHARE, SampledNodes
-from .advice import TARGET_DELTA, advise
 from .bounds import Bound, amplification, subspace_bound, subspace_matrix_bound
 
-FAILURE_PROBABILITY = 0.1  # that a draw of the required size has a larger distortion
+HIGH_ENERGY, LOW_ENERGY = 0.9, 0.5  # share of the energy of the data in the first k eigenvectors
+NO_GAP = 0.8  # lambda_k / lambda_k+1
+HIGH_COHERENCE = 3.0  # times sqrt(k), the smallest possible
+TARGET_DELTA, BLIND_DELTA = 0.5, 0.95  # distortion
+FAILURE_PROBABILITY = 0.1  # that a draw of the required size has a larger distortion than TARGET_DELTA
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +41,17 @@ class SideDiagnosis:
     Attributes
     ----------
     name : {"samples", "features"}
-        Side.
-    n_nodes, n_pieces : int
-        Nodes and connected components of the graph.
-    k : int
-        Number of smooth signals.
+    n_nodes, n_pieces, k : int
+        Numbers of nodes and connected components of the graph, and of smooth signals.
     eigenvalue, next_eigenvalue : float
         lambda_k and lambda_k+1 of the combinatorial Laplacian, divided by its mean diagonal.
     coherence : ndarray of shape (n_nodes,)
         Local coherence: the largest share of its energy that a k-smooth signal can have on a node.
-    n_drawn : int
-        Number of nodes drawn.
-    optimal : bool
-        Whether they were drawn by the optimal distribution.
-    n_required : int
-        Sample size that guarantees decoding of labels and signals at distortion 1/2 (one-graph bound).
-    n_required_joint : int
-        The same for matrices sampled on both sides (Theorem 1).
+    n_drawn, optimal : int, bool
+        Number of nodes drawn, and whether by the optimal distribution.
+    n_required, n_required_joint : int
+        Sample sizes that guarantee distortion 1/2 of labels and signals (one-graph bound), and of matrices sampled on
+        both sides (Theorem 1).
     isometry : Isometry
         Range of norm ratios of this draw, over all k-smooth signals.
     energy : float or None
@@ -105,7 +104,6 @@ class Diagnosis:
     bound : float
         Bound on the relative error that subspace upsampling adds to a matrix that is exactly low-rank on the graphs.
     advice : list of str
-        Sentences.
     """
 
     samples: SideDiagnosis | None
@@ -119,26 +117,12 @@ class Diagnosis:
         return str(self)
 
     def __str__(self) -> str:
-        sides = [side for side in (self.samples, self.features) if side is not None]
-        rows = [
-            ("", *(side.name for side in sides)),
-            ("nodes (connected components)", *(f"{side.n_nodes} ({side.n_pieces})" for side in sides)),
-            ("smooth signals k", *(str(side.k) for side in sides)),
-            ("spectral gap lambda_k / lambda_k+1", *(f"{side.gap:.3f}" for side in sides)),
-            ("energy of the data in the first k", *(_share(side.energy) for side in sides)),
-            ("coherence nu_k (best, worst)", *(_coherence(side) for side in sides)),
-            ("nodes drawn", *(str(side.n_drawn) for side in sides)),
-            ("required for labels, for matrices", *(_required(side) for side in sides)),
-            ("distortion of this draw", *(f"{side.isometry.delta:.2f}" for side in sides)),
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(sides) + 1)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        lines += [
-            "",
-            f"The ideal decoder amplifies errors of the compressed matrix by at most {self.amplification:.1f}. "
-            f"{_bound(self.bound)}",
-            *(f"- {sentence}" for sentence in self.advice),
-        ]
+        columns = [_measured(side) for side in (self.samples, self.features) if side is not None]
+        rows = [(heading, *(column[heading] for column in columns)) for heading in columns[0]]
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        growth = f"The ideal decoder amplifies errors of the compressed matrix by at most {self.amplification:.1f}."
+        lines += ["", f"{growth} {_describe_bound(self.bound)}", *(f"- {sentence}" for sentence in self.advice)]
         return "\n".join(lines)
 
 
@@ -155,12 +139,10 @@ def diagnose(
     data : array-like of shape (n_samples, n_features), default=None
         Data that the model was fitted on, to measure their energy on the graphs.
     k : int or None, default=None
-        Number of smooth signals on each side; None for the rank or number of clusters of the model, else 10. At least
-        one per connected component is used.
-    random_state : int, RandomState or None, default=None
-        Random seed of the draw, where data are given.
-    **options
-        Options of :class:`graphlowrank.CompressivePCA` where data are given, such as ``downsampling=(10, 2)``.
+        Number of smooth signals on each side, at least one per connected component; None for the rank or number of
+        clusters of the model, else 10.
+    random_state, **options
+        Of :class:`graphlowrank.CompressivePCA`, where data are given, such as ``downsampling=(10, 2)``.
 
     Examples
     --------
@@ -183,15 +165,14 @@ def diagnose(
     )
     joint = joint_isometry(*(Isometry(1.0, 1.0) if side is None else side.isometry for side in found))
     present = [side for side in found if side is not None]
-    growth = amplification(
-        prod(side.n_nodes for side in present), prod(side.n_drawn for side in present), joint.delta_below
-    )
+    n, n_kept_nodes = prod(side.n_nodes for side in present), prod(side.n_drawn for side in present)
+    growth = amplification(n, n_kept_nodes, joint.delta_below)
     return Diagnosis(
         *found,
         isometry=joint,
         amplification=growth * prod(_max_weight(side) ** 0.5 for side in (samples, features)),
         bound=subspace_matrix_bound(_side_bound(found[0], samples), _side_bound(found[1], features)),
-        advice=advise(*found, matrix=not hasattr(model_or_data, "labels_")),
+        advice=_advise(*found, matrix=not hasattr(model_or_data, "labels_")),
     )
 
 
@@ -242,12 +223,10 @@ def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) 
     k = min(smooth_signals(graph, k), graph.n_nodes - 1)
     values, basis = lowest_eigenpairs(graph, k + 1)
     values, basis = values / (float(graph.degrees.mean(dtype=np.float64)) or 1.0), basis[:, :k]
-    coherence = np.einsum("ij,ij->i", basis, basis)
+    coherence = row_norms(basis, squared=True)
     # The optimal distribution replaces nu^2 by k, up to the uniform share mixed in.
     nu_squared = k / (1 - UNIFORM_SHARE) if optimal else graph.n_nodes * coherence.max()
-    required = [
-        required_samples(nu_squared**0.5, k, TARGET_DELTA, FAILURE_PROBABILITY, joint=joint) for joint in (False, True)
-    ]
+    required = partial(required_samples, nu_squared**0.5, k, TARGET_DELTA, FAILURE_PROBABILITY)
     return SideDiagnosis(
         name=name,
         n_nodes=graph.n_nodes,
@@ -258,8 +237,8 @@ def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) 
         coherence=coherence,
         n_drawn=len(side.indices),
         optimal=optimal,
-        n_required=required[0],
-        n_required_joint=required[1],
+        n_required=required(joint=False),
+        n_required_joint=required(joint=True),
         isometry=isometry(basis, side.indices, side.weights),
         energy=None if points is None else energy_share(basis, points),
     )
@@ -272,26 +251,75 @@ def _max_weight(side: SampledNodes) -> float:
 def _side_bound(found: SideDiagnosis | None, side: SampledNodes) -> Bound:
     """Bound of Theorem 5 for a unit signal; zero where nothing is decoded."""
     if found is None or found.complete:
-        return subspace_bound(0.0, 1.0, gap=0.0)
+        return Bound(0.0, 0.0)
     amplify = amplification(found.n_nodes, found.n_drawn, found.isometry.delta_below)
     return subspace_bound(1.0, amplify, gap=found.gap, max_weight=_max_weight(side))
 
 
-def _share(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.1%}"
+def _measured(side: SideDiagnosis) -> dict[str, str]:
+    """Headings and entries of a column of the table."""
+    required = (str(n) if n <= side.n_nodes else "more than all" for n in (side.n_required, side.n_required_joint))
+    return {
+        "": side.name,
+        "nodes (connected components)": f"{side.n_nodes} ({side.n_pieces})",
+        "smooth signals k": str(side.k),
+        "spectral gap lambda_k / lambda_k+1": f"{side.gap:.3f}",
+        "energy of the data in the first k": "unknown" if side.energy is None else f"{side.energy:.1%}",
+        "coherence nu_k (best, worst)": f"{side.nu:.1f} ({side.k**0.5:.1f}, {side.n_nodes**0.5:.1f})",
+        "nodes drawn": str(side.n_drawn),
+        "required for labels, for matrices": "all kept" if side.complete else ", ".join(required),
+        "distortion of this draw": f"{side.isometry.delta:.2f}",
+    }
 
 
-def _coherence(side: SideDiagnosis) -> str:
-    return f"{side.nu:.1f} ({side.k**0.5:.1f}, {side.n_nodes**0.5:.1f})"
-
-
-def _required(side: SideDiagnosis) -> str:
-    if side.complete:
-        return "all kept"
-    return ", ".join(str(n) if n <= side.n_nodes else "more than all" for n in (side.n_required, side.n_required_joint))
-
-
-def _bound(value: float) -> str:
+def _describe_bound(value: float) -> str:
     if value < 1:
         return f"Decoding adds an error of at most {value:.1%} of the norm of the matrix."
     return "The bound on the decoding error exceeds the norm of the matrix: the theory guarantees nothing here."
+
+
+def _advise(*sides: SideDiagnosis | None, matrix: bool) -> list[str]:
+    """Sentences on each side, for a model that decodes a ``matrix`` or labels; at least one."""
+    sentences: list[str] = []
+    for side in sides:
+        if side is not None:
+            sentences += _on_data(side) + _on_draw(side, matrix=matrix)
+    return sentences or ["Nothing stands out: the data are low-rank on the graphs and the draw is good."]
+
+
+def _on_data(side: SideDiagnosis) -> list[str]:
+    """Advice on how well the graph represents the data."""
+    if side.energy is None or side.energy >= HIGH_ENERGY:
+        return []
+    one = side.name.removesuffix("s")
+    share = f"{side.energy:.0%} of the energy of the data is in the first {side.k} eigenvectors of the {one} graph"
+    if side.energy >= LOW_ENERGY:
+        return [f"{share}; the rest is treated much like noise."]
+    remedy = f"give a {one} graph that fits the data better."
+    if side.k < side.n_nodes - 1:
+        remedy = f"raise k, or {remedy}"
+    return [f"Only {share}: the data are not low-rank on it. To fix that, {remedy}"]
+
+
+def _on_draw(side: SideDiagnosis, *, matrix: bool) -> list[str]:
+    """Advice on how well the kept nodes represent the others."""
+    if side.complete:
+        return []
+    advice = []
+    more = "draw more (lower downsampling)" + ("" if side.optimal else ", or use sampling='optimal'")
+    if side.isometry.delta_below >= BLIND_DELTA:
+        advice.append(f"Some smooth signals nearly vanish on the kept {side.name}: {more}.")
+    elif side.isometry.delta > TARGET_DELTA:
+        advice.append(f"The kept {side.name} distort smooth signals by up to {side.isometry.delta:.0%}: {more}.")
+    if side.nu > HIGH_COHERENCE * side.k**0.5 and not side.optimal:
+        advice.append(
+            f"Some {side.name} matter far more than others (coherence {side.nu:.1f}, at best {side.k**0.5:.1f}), "
+            "usually because they are weakly connected: check them; sampling='optimal' always keeps them."
+        )
+    if side.gap > NO_GAP:
+        filters = "; decoder_options={'filter': 2} sharpens it where there is little noise" if matrix else ""
+        advice.append(
+            f"The {side.name.removesuffix('s')} graph has no gap after eigenvalue {side.k} (ratio {side.gap:.2f}), so "
+            f"the bound is weak{filters}."
+        )
+    return advice

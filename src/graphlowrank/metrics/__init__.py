@@ -21,8 +21,7 @@ from .clustering import (
     modularity,
     normalized_mutual_information,
 )
-from .images import psnr, ssim
-from .masks import BestF1, MaskScores, best_f1, mask_scores
+from .images import BestF1, MaskScores, best_f1, mask_scores, psnr, ssim
 from .recovery import approximate_rank, graph_alignment, recovery_error
 
 __all__ = [

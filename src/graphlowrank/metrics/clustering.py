@@ -36,9 +36,9 @@ def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def normalized_mutual_information(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Mutual information of clusters and classes, normalized by the arithmetic mean of their entropies.
+    """Mutual information of clusters and classes over their mean entropy: 1 if they are identical, 0 if independent.
 
-    Same as :func:`sklearn.metrics.normalized_mutual_info_score`: 1 if they are identical, 0 if independent.
+    Same as :func:`sklearn.metrics.normalized_mutual_info_score`.
 
     Examples
     --------
@@ -68,8 +68,7 @@ def modularity(weights: GraphLike, labels: ArrayLike) -> float:
 
     Parameters
     ----------
-    weights : Graph or matrix of edge weights
-        Graph with n_nodes nodes.
+    weights : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
     labels : array-like of shape (n_nodes,)
         Clusters.
 
@@ -78,14 +77,12 @@ def modularity(weights: GraphLike, labels: ArrayLike) -> float:
     >>> modularity([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
     0.5
     """
-    W = sp.csr_array(getattr(weights, "weights", weights))
-    membership = np.unique(column_or_1d(labels), return_inverse=True)[1].astype(np.int32)
+    W, membership, rows = _edges(weights, labels)
     degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
     total = degrees.sum()
     if total == 0:
         return 0.0
-    same = np.repeat(membership, np.diff(W.indptr)) == membership[W.indices]
-    within = np.sum(W.data, where=same, dtype=np.float64) / total
+    within = np.sum(W.data, where=rows == membership[W.indices], dtype=np.float64) / total
     shares = np.bincount(membership, weights=degrees) / total
     return float(within - np.sum(shares**2))
 
@@ -98,8 +95,7 @@ def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = 
 
     Parameters
     ----------
-    weights : Graph or matrix of edge weights
-        Graph with n_nodes nodes.
+    weights : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
     labels : array-like of shape (n_nodes,)
         Clusters.
     n_clusters : int or None, default=None
@@ -110,15 +106,20 @@ def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = 
     >>> round(conductance([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1]), 3)
     0.333
     """
-    W = sp.csr_array(getattr(weights, "weights", weights))
-    names, membership = np.unique(column_or_1d(labels), return_inverse=True)
-    membership = membership.astype(np.int32)
-    rows = np.repeat(membership, np.diff(W.indptr))
+    W, membership, rows = _edges(weights, labels)
+    n_found = int(membership.max(initial=-1)) + 1
     # Without any edge bincount returns integers.
-    volume = np.bincount(rows, weights=W.data, minlength=len(names)).astype(np.float64)
-    inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=len(names))
+    volume = np.bincount(rows, weights=W.data, minlength=n_found).astype(np.float64)
+    inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=n_found)
     share = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
-    return float(1 - share.sum() / (n_clusters or len(names)))
+    return float(1 - share.sum() / (n_clusters or n_found))
+
+
+def _edges(weights: GraphLike, labels: ArrayLike) -> tuple[sp.csr_array, Array, Array]:
+    """Edge weights, cluster of each node (numbered from 0), and cluster of the row of each stored entry."""
+    W = sp.csr_array(getattr(weights, "weights", weights))
+    membership = np.unique(column_or_1d(labels), return_inverse=True)[1].astype(np.int32)
+    return W, membership, np.repeat(membership, np.diff(W.indptr))
 
 
 def _labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:

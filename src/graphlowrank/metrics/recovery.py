@@ -13,17 +13,9 @@ from ._shapes import same_shape
 
 
 def recovery_error(X_true: ArrayLike, X_recovered: ArrayLike) -> float:
-    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F``.
+    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F`` of a matrix of the same shape.
 
-    Parameters
-    ----------
-    X_true, X_recovered : array-like
-        Matrices of one shape.
-
-    Returns
-    -------
-    float
-        If ``X_true`` is zero, 0 if it is recovered, else infinite.
+    If ``X_true`` is zero: 0 if it is recovered, else infinite.
 
     Examples
     --------
@@ -64,7 +56,7 @@ def graph_alignment(X: ArrayLike, graph: GraphLike, k: int) -> float:
     """Share of the energy of ``X`` in the ``k`` smoothest signals of a graph: ``||P_k^T X||_F^2 / ||X||_F^2``.
 
     ``P_k`` holds the first k eigenvectors of the combinatorial Laplacian, as in the definition of a low-rank matrix on
-    graphs.
+    graphs. It is 1 if every column of ``X`` is in their span (also for zeros), about ``k / n_nodes`` for white noise.
 
     Parameters
     ----------
@@ -75,11 +67,6 @@ def graph_alignment(X: ArrayLike, graph: GraphLike, k: int) -> float:
     k : int
         Between 1 and n_nodes. If eigenvalues k and k + 1 are equal, ``P_k`` and the share are not unique: use at least
         one signal per connected component.
-
-    Returns
-    -------
-    float
-        1 if every column of ``X`` is in the span of ``P_k`` (also for zeros), about ``k / n_nodes`` for white noise.
 
     Examples
     --------
