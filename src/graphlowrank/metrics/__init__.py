@@ -14,13 +14,7 @@
     best_f1                         highest F1 over all thresholds of a residual
 """
 
-from .clustering import (
-    adjusted_rand_index,
-    clustering_error,
-    conductance,
-    modularity,
-    normalized_mutual_information,
-)
+from .clustering import adjusted_rand_index, clustering_error, conductance, modularity, normalized_mutual_information
 from .images import BestF1, MaskScores, best_f1, mask_scores, psnr, ssim
 from .recovery import approximate_rank, graph_alignment, recovery_error
 

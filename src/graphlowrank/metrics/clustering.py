@@ -12,7 +12,7 @@ from sklearn.utils import column_or_1d
 
 from .._backend import Array
 from ..graphs import GraphLike
-from ._shapes import same_shape
+from .recovery import same_shape
 
 
 def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:

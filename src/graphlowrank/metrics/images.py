@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 
 from .._backend import Array
-from ._shapes import same_shape
+from .recovery import same_shape
 
 WINDOW_SIGMA = 1.5  # pixels; Wang et al. 2004, section III C
 WINDOW_RADIUS = 5  # pixels; 11 taps

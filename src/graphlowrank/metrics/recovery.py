@@ -9,7 +9,6 @@ from sklearn.utils import check_array
 from .._backend import Array
 from ..graphs import GraphLike, as_graph, lowest_eigenpairs
 from ..linalg.svd import RANK_THRESHOLD, rank_of
-from ._shapes import same_shape
 
 
 def recovery_error(X_true: ArrayLike, X_recovered: ArrayLike) -> float:
@@ -83,3 +82,13 @@ def energy_share(basis: Array, points: Array) -> float:
     """``||Q^T X||^2 / ||X||^2`` for an orthonormal basis Q (n, k) and data X (n, n_columns); 1 if X is 0."""
     energy = float(np.einsum("ij,ij->", points, points, dtype=np.float64))
     return float(np.sum((basis.T @ points) ** 2)) / energy if energy > 0 else 1.0
+
+
+def same_shape(truth: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:
+    """Return both as arrays; ValueError unless they have the same, non-empty shape."""
+    a, b = np.asarray(truth), np.asarray(other)
+    if a.shape != b.shape:
+        raise ValueError(f"shapes differ: {a.shape} and {b.shape}.")
+    if a.size == 0:
+        raise ValueError(f"nothing to compare: both have shape {a.shape}.")
+    return a, b

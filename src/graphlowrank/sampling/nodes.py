@@ -106,7 +106,7 @@ def draw(
 ) -> Array:
     """Draw ``size`` nodes without replacement, then one more from each component that the draw missed.
 
-    A connected component without a kept node could not be decoded.
+    A connected component without a kept node could not be decoded. Returns sorted indices (n_kept,).
 
     Parameters
     ----------
@@ -118,10 +118,6 @@ def draw(
         Probabilities with sum 1, see :func:`optimal_distribution`; None for uniform. Each node is kept with its
         probability of :func:`inclusion_probabilities`.
     random_state : int, RandomState or None, default=None
-
-    Returns
-    -------
-    ndarray of int of shape (n_kept,), sorted
 
     Examples
     --------
