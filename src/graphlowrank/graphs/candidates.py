@@ -33,7 +33,7 @@ def nearest_of(
 ) -> tuple[Array, Array]:
     """Distances and indices (n_queries, n_neighbors) of the nearest candidates; ties go to the lower index.
 
-    Queries are stored as ``X`` is. Without any they are the rows of ``X``, of which none is its own neighbor.
+    Without queries these are the rows of ``X``, of which none is its own neighbor.
     """
     X = X if is_sparse(X) else np.ascontiguousarray(X)
     rows = X if queries is None else queries

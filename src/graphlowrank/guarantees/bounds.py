@@ -128,14 +128,12 @@ def approximate_bound(
 
     Parameters
     ----------
-    noise, signal, gamma : float
-        ``||E||``, error of the compressed vectors; ``||U||`` of the true ones; weight of the penalty.
-    amplify : float
-        :func:`amplification` of the draw of this side.
+    noise, signal, amplify, max_weight : float
+        As in :func:`alternate_bound`, of the compressed vectors, the true ones U, and the draw of this side.
+    gamma : float
+        Weight of the penalty.
     eigenvalue, next_eigenvalue : float
         lambda_k and lambda_k+1 of the Laplacian of this side.
-    max_weight : float, default=1.0
-        Largest importance weight.
 
     Examples
     --------
@@ -155,12 +153,10 @@ def subspace_bound(signal: float, amplify: float, *, gap: float, max_weight: flo
 
     Parameters
     ----------
-    signal, amplify : float
-        ``||U||`` of the true vectors, and :func:`amplification` of the draw of this side.
+    signal, amplify, max_weight : float
+        As in :func:`alternate_bound`, of the true vectors U, and the draw of this side.
     gap : float
         ``lambda_k / lambda_k+1`` of the graph of this side.
-    max_weight : float, default=1.0
-        Largest importance weight.
 
     Examples
     --------

@@ -20,16 +20,12 @@ def product_and_energy(
     indices: Array,
     data: Array,
     diagonal: Array,
-    inverse: Array,
+    inverse: Array,  # 0 for rows that are not part of the system: P must be 0 there, and AP becomes 0
     P: Array,
-    AP: Array,
-    energy: Array,
+    AP: Array,  # output
+    energy: Array,  # (n_blocks, n_columns) output: column sums of P * AP over each block
 ) -> None:
-    """``AP = (diag(diagonal) - W) P`` for rows of blocks start <= b < stop, W being the CSR matrix.
-
-    Rows where ``inverse`` is 0 are not part of the system: P must be 0 there, and AP becomes 0. ``energy[b]`` holds the
-    column sums of ``P * AP`` over block b.
-    """
+    """``AP = (diag(diagonal) - W) P`` for rows of blocks start <= b < stop, W being the CSR matrix."""
     for block in range(start, stop):
         sums = energy[block]
         sums[:] = 0

@@ -15,26 +15,20 @@ def fused_step(
     stop: int,
     indptr: Array,
     indices: Array,
-    data: Array,
+    data: Array,  # the scaled sample Laplacian A in CSR form
     Y: Array,
-    S: Array,
+    S: Array,  # in place, own rows only
     Z: Array,
-    Z_next: Array,
-    row_weights: Array,
-    column_weights: Array,
+    Z_next: Array,  # holds the gradient of the feature term, or zero; output
+    row_weights: Array,  # (n,); an entry has the weight row_weights[i] column_weights[i, j] in the loss
+    column_weights: Array,  # (n, p), zero where an entry is missing; (1, p) if none is
     step: float,
     momentum: float,
     loss: int,
     delta: float,
-    sums: Array,
+    sums: Array,  # (n, 3) output: ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> of each row
 ) -> None:
-    """Gradient step, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop.
-
-    The gradient is ``A Z`` with A the scaled sample Laplacian in CSR form, plus what ``Z_next`` holds: that of the
-    feature term, or zero. Entry (i, j) has weight row_weights[i] column_weights[i, j] in the loss, zero where it is
-    missing; if none is missing, column_weights has one row for all. Writes S (in place, own rows only), Z_next, and per
-    row ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> to ``sums``.
-    """
+    """Gradient ``A Z + Z_next``, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop."""
     zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
     step_, momentum_, delta_ = in_precision_of(Y, step), in_precision_of(Y, momentum), in_precision_of(Y, delta)
     last = column_weights.shape[0] - 1

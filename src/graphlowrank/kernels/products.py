@@ -47,11 +47,9 @@ TILE = 64  # rows of X that share the entries of A
 
 @compiled(fastmath=True)
 def dense_times_csr(start: int, stop: int, indptr: Array, indices: Array, data: Array, X: Array, out: Array) -> None:
-    """``out[i] = X[i] A`` for rows start <= i < stop of X and a symmetric CSR matrix A.
-
-    Tiles of X are transposed, since a sparse product from the right would read single numbers.
-    """
+    """``out[i] = X[i] A`` for rows start <= i < stop of X and a symmetric CSR matrix A."""
     n_columns = X.shape[1]
+    # Tiles of X are transposed, since a sparse product from the right would read single numbers.
     transposed = np.empty((n_columns, TILE), X.dtype)
     product = np.empty((n_columns, TILE), X.dtype)
     for low in range(start, stop, TILE):
@@ -78,15 +76,11 @@ def csr_recurrence(
     data: Array,
     current: Array,
     previous: Array,
-    total: Array,
+    total: Array,  # `coefficient` times the new row is added, unless it is empty
     coefficient: float,
-    dots: Array,
+    dots: Array,  # (n, 2) output: new . new and new . current of each row, in double precision
 ) -> None:
-    """``previous[i] <- (A current)[i] - previous[i]`` for rows start <= i < stop.
-
-    ``dots[i]`` is (new . new, new . current) of the row, in double precision. ``coefficient`` times the new row is
-    added to that of ``total``, unless ``total`` is empty.
-    """
+    """``previous[i] <- (A current)[i] - previous[i]`` for rows start <= i < stop."""
     factor = in_precision_of(current, coefficient)
     for i in range(start, stop):
         new, own_row = previous[i], current[i]

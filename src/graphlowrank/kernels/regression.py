@@ -57,21 +57,19 @@ def huber_rows(
     stop: int,
     Y: Array,
     C: Array,
-    pairs: Array,
-    importance: Array,
+    pairs: Array,  # products C[a] C[b] for b <= a, in the order of the lower triangle of a matrix
+    importance: Array,  # one row for all where no entry is missing
     delta: float,
     ridge: Array,
     damping: float,
     tol: float,
     max_iter: int,
-    scores: Array,
+    scores: Array,  # start, and output
     n_iter: Array,
 ) -> None:
     """``scores[i] = argmin_s sum_j importance_ij huber(Y_ij - s C_j) + sum_a ridge_a s_a^2 / 2``, start <= i < stop.
 
-    Iteratively reweighted least squares from ``scores[i]``; twin of :func:`graphlowrank.solvers.irls.fit_rows`.
-    ``importance`` has one row for all where no entry is missing. ``pairs`` are the products ``C[a] C[b]`` for b <= a,
-    in the order of the lower triangle of a matrix.
+    Iteratively reweighted least squares; twin of :func:`graphlowrank.solvers.irls.fit_rows`.
     """
     k, q = C.shape
     w, wy = np.empty(q, C.dtype), np.empty(q, C.dtype)

@@ -148,13 +148,10 @@ def scatter_walks(
     unit: float,  # of weight, which resistances refer to
     position: Array,  # (n_nodes,) row of a kept node
     starts: Array,  # (n + 1,) output: first entry of each row
-    columns: Array,  # (2 m,) output: other node, row by row, in the order of the edges; starts[n] are written
-    entries: Array,  # (2 m,) output: conductance
+    columns: Array,  # (2 m,) output: other node, row by row; self-loops are dropped, so only starts[n] are written
+    entries: Array,  # (2 m,) output: conductance, in the order of the edges
 ) -> int:
-    """Write the conductance of each edge to the rows of the two nodes that its walks hit; return the number lost.
-
-    Self-loops are dropped.
-    """
+    """Write the conductance of each edge to the rows of the two nodes that its walks hit; return the number lost."""
     starts[:] = 0
     lost = 0
     for edge in range(weights.shape[0]):

@@ -36,6 +36,8 @@ def local_coherence(
 ) -> Array:
     """Local coherence ``||Q_k^T e_i||^2``: the largest share of its energy that a k-smooth signal can have on node i.
 
+    These (n_nodes,) numbers between 0 and 1 sum to k (estimates: to about k).
+
     Parameters
     ----------
     graph : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
@@ -53,11 +55,6 @@ def local_coherence(
         Result of :func:`graphlowrank.graphs.estimate_spectrum`; None computes it.
     random_state : int, RandomState or None, default=None
         Seed of the estimate.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Numbers between 0 and 1 with sum k (estimates: about k).
 
     Examples
     --------
