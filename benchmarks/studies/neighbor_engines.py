@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank.graphs import search_cells as cells
-from graphlowrank.graphs.candidates import Candidates, nearest_of
+from graphlowrank.graphs.candidates import nearest_of
 from graphlowrank.graphs.search import nearest_neighbors
 from graphlowrank_benchmarks.internals import current_threads
 
@@ -224,7 +224,7 @@ def _search_short(short, X, *, rerank):
     if not rerank:
         return faiss_exact(short)
     candidates = faiss.knn(short, short, min(RERANKED * K + 1, len(X)))[1]
-    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, candidates, K)[1]
 
 
 def faiss_inverted_lists(X):
@@ -238,7 +238,7 @@ def faiss_inverted_lists(X):
     index.train(points)
     index.add(points)
     candidates = index.search(points, INVERTED_LISTS_CANDIDATES)[1]
-    return nearest_of(X, Candidates(candidates, np.arange(len(X))), K)[1]
+    return nearest_of(X, candidates, K)[1]
 
 
 def engines(cache):

@@ -7,7 +7,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import nearest_neighbors
-from graphlowrank.graphs.candidates import Candidates, nearest_of
+from graphlowrank.graphs.candidates import nearest_of
 from graphlowrank.graphs.search import SEARCHES, nearest_to, resolve_search
 
 
@@ -119,9 +119,9 @@ def test_compiled_rerank_agrees_with_numpy(dtype, themselves, rng):
     indices = np.stack([rng.choice(np.r_[-1, -1, -1, :200], 20, replace=False) for _ in range(n)])
     indices[:, :5] = np.arange(40, 45)
     indices[:, 5:10] = np.arange(50, 55)
-    candidates = Candidates(np.array([sorted(set(row), key=lambda i: (i < 0, i)) + [-1] * (20 - len(set(row)))
-                                      for row in indices]), rng.permutation(n))  # fmt: skip
-    plain, compiled = (nearest_of(X, candidates, 6, queries, compiled=one) for one in (False, True))
+    candidates = np.array([sorted(set(row), key=lambda i: (i < 0, i)) + [-1] * (20 - len(set(row))) for row in indices])
+    order = rng.permutation(n)
+    plain, compiled = (nearest_of(X, candidates, 6, queries, order=order, compiled=one) for one in (False, True))
     assert compiled[0].dtype == dtype
     assert_array_equal(compiled[1], plain[1])
     assert_allclose(compiled[0], plain[0], rtol=50 * np.finfo(dtype).eps, atol=1e-7)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import knn_graph
-from graphlowrank.graphs.candidates import Candidates, nearest_of
+from graphlowrank.graphs.candidates import nearest_of
 from graphlowrank.graphs.search import nearest_neighbors, nearest_to
 from graphlowrank.graphs.search_exact import all_sparse_pairs
 from helpers import shifted_sparse, sparse_counts
@@ -32,20 +32,18 @@ def test_neighbors_are_those_of_the_dense_rows(dtype):
 def test_both_ways_to_compare_all_pairs(dtype, by_products):
     X = shifted_sparse(1, n=200, p=40, dtype=dtype)
     blocks = {"by_products": by_products, "block_entries": 50 * (200 if by_products else 40)}
-    candidates = Candidates(all_sparse_pairs(X, X, 10, **blocks), np.arange(200))
-    check_neighbors(X, *nearest_of(X, candidates, 5))
-    few = Candidates(all_sparse_pairs(X[:7], X, 7, **blocks), np.arange(7))
-    near, who = nearest_of(X, few, 3, X[:7])
+    check_neighbors(X, *nearest_of(X, all_sparse_pairs(X, X, 10, **blocks), 5))
+    near, who = nearest_of(X, all_sparse_pairs(X[:7], X, 7, **blocks), 3, X[:7])
     assert_array_equal(who[:, 0], np.arange(7))
     assert_allclose(near[:, 0], 0, atol=1e-6)
 
 
 def test_the_compiled_distances_agree_with_their_twin():
     X, rng = shifted_sparse(2, n=60, p=30), np.random.default_rng(0)
-    candidates = Candidates(rng.integers(-1, 60, (60, 12)), rng.permutation(60))
+    candidates, order = rng.integers(-1, 60, (60, 12)), rng.permutation(60)
     queries = shifted_sparse(4, n=60, p=30)
     for asking in (None, queries):
-        compiled, plain = (nearest_of(X, candidates, 3, asking, compiled=one) for one in (True, False))
+        compiled, plain = (nearest_of(X, candidates, 3, asking, order=order, compiled=one) for one in (True, False))
         assert_allclose(compiled[0], plain[0], rtol=5e-10)
         assert_array_equal(compiled[1], plain[1])
 

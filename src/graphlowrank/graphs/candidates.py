@@ -7,7 +7,6 @@ therefore correct to rounding, and all that an approximate search can lose is re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,36 +19,34 @@ BLOCK_ENTRIES = 4_000_000  # numbers held at a time
 COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy finishes before numba has loaded
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Candidate neighbors of each query."""
-
-    indices: Array  # (n_queries, n_candidates) rows of the data; -1 for none
-    order: Array  # (n_queries,) in which to visit the queries, so that successive ones share candidates in the cache
-
-
 def nearest_of(
-    X: Data, candidates: Candidates, n_neighbors: int, queries: Data | None = None, *, compiled: bool | None = None
+    X: Data,
+    candidates: Array,  # (n_queries, n_candidates) rows of X; -1 for none
+    n_neighbors: int,
+    queries: Data | None = None,  # None for the rows of X, of which none is its own neighbor
+    *,
+    order: Array | None = None,  # in which to visit the queries, so that successive ones share candidates in the cache
+    compiled: bool | None = None,
 ) -> tuple[Array, Array]:
-    """Distances and indices (n_queries, n_neighbors) of the nearest candidates; ties go to the lower index.
-
-    Without queries these are the rows of ``X``, of which none is its own neighbor.
-    """
+    """Distances and indices (n_queries, n_neighbors) of the nearest candidates; ties go to the lower index."""
     X = X if is_sparse(X) else np.ascontiguousarray(X)
     rows = X if queries is None else queries
     assert is_sparse(X) == is_sparse(rows), "points and queries must both be dense, or both sparse"
     if compiled is None:
         n_entries = rows.values.nnz if is_sparse(rows) else rows.size
-        compiled = candidates.indices.size * n_entries // max(len(rows), 1) > COMPILED_ABOVE
-    measure = _compiled_nearest if compiled else _plain_nearest
-    squared, indices = measure(X, rows, candidates, n_neighbors, themselves=queries is None)
+        compiled = candidates.size * n_entries // max(len(rows), 1) > COMPILED_ABOVE
+    if compiled:
+        order = np.arange(len(rows)) if order is None else order
+        squared, indices = _compiled_nearest(X, rows, candidates, n_neighbors, order, themselves=queries is None)
+    else:
+        squared, indices = _plain_nearest(X, rows, candidates, n_neighbors, themselves=queries is None)
     if indices.min(initial=0) < 0 or not np.all(np.isfinite(squared)):
         raise FloatingPointError("distances overflow; rescale X.")
     return np.sqrt(squared), indices
 
 
 def _compiled_nearest(
-    X: Data, queries: Data, candidates: Candidates, n_neighbors: int, *, themselves: bool
+    X: Data, queries: Data, candidates: Array, n_neighbors: int, order: Array, *, themselves: bool
 ) -> tuple[Array, Array]:
     from ..kernels.distances import nearest_candidates, nearest_sparse_candidates
 
@@ -57,7 +54,7 @@ def _compiled_nearest(
     squared = np.empty((len(queries), n_neighbors), dtype=X.dtype)
     indices = np.empty((len(queries), n_neighbors), dtype=np.int64)
     sides = [_kernel_rows(side, X.dtype) for side in (queries, X)]
-    map_ranges(kernel, len(queries), candidates.order, *sides, candidates.indices, themselves, squared, indices)
+    map_ranges(kernel, len(queries), order, *sides, candidates, themselves, squared, indices)
     return squared, indices
 
 
@@ -70,18 +67,17 @@ def _kernel_rows(X: Data, dtype: np.dtype[Any]) -> Array | tuple[Any, ...]:
 
 
 def _plain_nearest(
-    X: Data, queries: Data, candidates: Candidates, n_neighbors: int, *, themselves: bool
+    X: Data, queries: Data, candidates: Array, n_neighbors: int, *, themselves: bool
 ) -> tuple[Array, Array]:
     """Twin of the compiled loops, for small data."""
-    proposed = candidates.indices
     if themselves:
-        proposed = np.where(proposed == np.arange(len(proposed))[:, None], -1, proposed)
-    proposed = np.sort(proposed, axis=1)  # ties go to the lower index
+        candidates = np.where(candidates == np.arange(len(candidates))[:, None], -1, candidates)
+    candidates = np.sort(candidates, axis=1)  # ties go to the lower index
     measure: Callable[[Any, Any, Array], Array] = _squared_sparse if is_sparse(X) else _squared_dense
-    squared = measure(X, queries, proposed)
-    squared[proposed < 0] = np.inf
-    order = np.argsort(squared, axis=1, kind="stable")[:, :n_neighbors]
-    return np.take_along_axis(squared, order, axis=1), np.take_along_axis(proposed, order, axis=1)
+    squared = measure(X, queries, candidates)
+    squared[candidates < 0] = np.inf
+    nearest = np.argsort(squared, axis=1, kind="stable")[:, :n_neighbors]
+    return np.take_along_axis(squared, nearest, axis=1), np.take_along_axis(candidates, nearest, axis=1)
 
 
 def _squared_dense(X: Array, queries: Array, candidates: Array) -> Array:

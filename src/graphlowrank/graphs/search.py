@@ -7,7 +7,7 @@ one call of :func:`register_search`. Its name is then a value of every ``neighbo
 from __future__ import annotations
 
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -92,14 +92,6 @@ def search_names() -> tuple[str, ...]:
     return "auto", *SEARCHES
 
 
-class Neighbors(NamedTuple):
-    """Result of a search, see :class:`NeighborSearch`."""
-
-    distances: Array
-    indices: Array
-    order: Array | None = None
-
-
 def nearest_neighbors(
     X: Data, n_neighbors: int, *, engine: str = "auto", random_state: RandomState = None
 ) -> tuple[Array, Array]:
@@ -129,11 +121,12 @@ def nearest_neighbors(
     >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)[1].ravel()
     array([1, 0, 1])
     """
-    found = search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)
-    return found.distances, found.indices
+    return search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)[:2]
 
 
-def search_neighbors(X: Data, n_neighbors: int, *, engine: str, random_state: RandomState) -> Neighbors:
+def search_neighbors(
+    X: Data, n_neighbors: int, *, engine: str, random_state: RandomState
+) -> tuple[Array, Array, Array | None]:
     """Do what :func:`nearest_neighbors` does, and return the order of the rows where the search has one."""
     n = X.shape[0]
     if not 1 <= n_neighbors < n:
@@ -144,10 +137,10 @@ def search_neighbors(X: Data, n_neighbors: int, *, engine: str, random_state: Ra
     registered = SEARCHES[name]
     search = resolve_name(registered) if isinstance(registered, str) else registered
     divisor = _safe_divisor(X)
-    found = Neighbors(*search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state))
-    _check_neighbors(found, n, n_neighbors, name)
-    distances = found.distances * divisor if divisor != 1 else found.distances
-    return found._replace(distances=distances.astype(X.dtype, copy=False))
+    distances, indices, *order = search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state)
+    _check_neighbors(distances, indices, (n, n_neighbors), name)
+    distances = distances * divisor if divisor != 1 else distances
+    return distances.astype(X.dtype, copy=False), indices, order[0] if order else None
 
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
@@ -182,13 +175,12 @@ def _safe_divisor(X: Data) -> Any:
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 
 
-def _check_neighbors(found: Neighbors, n: int, n_neighbors: int, name: str) -> None:
+def _check_neighbors(distances: Array, indices: Array, shape: tuple[int, int], name: str) -> None:
     """Raise ValueError unless a search returned what :class:`NeighborSearch` asks for."""
-    distances, indices, _ = found
-    if not distances.shape == indices.shape == (n, n_neighbors):
-        raise ValueError(f"search {name!r} must return distances and indices of shape {(n, n_neighbors)}.")
-    other = indices.dtype.kind in "ui" and indices.min() >= 0 and indices.max() < n
-    if not other or np.any(indices == np.arange(n)[:, None]):
-        raise ValueError(f"search {name!r} must return indices from 0 to {n - 1} of other rows.")
+    if not distances.shape == indices.shape == shape:
+        raise ValueError(f"search {name!r} must return distances and indices of shape {shape}.")
+    other = indices.dtype.kind in "ui" and indices.min() >= 0 and indices.max() < shape[0]
+    if not other or np.any(indices == np.arange(shape[0])[:, None]):
+        raise ValueError(f"search {name!r} must return indices from 0 to {shape[0] - 1} of other rows.")
     if not np.all(np.isfinite(distances)):
         raise ValueError(f"search {name!r} must return finite distances.")

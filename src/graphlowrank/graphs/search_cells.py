@@ -15,7 +15,7 @@ from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
 from ..linalg.svd import sketched_directions
 from ..preprocessing.sparse import Data, is_sparse, some_rows
-from .candidates import BLOCK_ENTRIES, Candidates, nearest_of
+from .candidates import BLOCK_ENTRIES, nearest_of
 from .locality import bisection_order
 from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
 
@@ -37,8 +37,8 @@ CHUNK = 65_536  # rows whose cells are found together
 
 def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tuple[Array, Array, Array]:
     """Approximate search, see :class:`graphlowrank.graphs.NeighborSearch`; the order goes from cell to cell."""
-    candidates = cell_candidates(X, n_neighbors, check_random_state(random_state))
-    return *nearest_of(X, candidates, n_neighbors), candidates.order
+    candidates, order = cell_candidates(X, n_neighbors, check_random_state(random_state))
+    return *nearest_of(X, candidates, n_neighbors, order=order), order
 
 
 def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
@@ -66,8 +66,8 @@ def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
     return points
 
 
-def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> Candidates:
-    """Rows near each row of ``X`` in the projection, usually with the row itself."""
+def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Rows near each row of ``X`` in the projection, usually with the row itself; and the rows from cell to cell."""
     from ..kernels.cell_search import QUERIES, search_cells
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
@@ -92,7 +92,7 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> Ca
         found[short] = exact_candidates(points[short], points, found.shape[1])
     indices = np.empty_like(found)
     indices[order] = np.where(found >= 0, order[found], -1)
-    return Candidates(indices, order)
+    return indices, order
 
 
 def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:

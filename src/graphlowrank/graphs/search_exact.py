@@ -11,7 +11,7 @@ from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
 from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse, some_rows
-from .candidates import BLOCK_ENTRIES, Candidates, nearest_of
+from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1024, 4096  # queries compared with all points at a time
@@ -33,12 +33,12 @@ def search_queries(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Arr
     same = queries is X
     n_candidates = n_neighbors + same + SPARE_CANDIDATES
     if is_sparse(X) and is_sparse(queries):
-        proposed = all_sparse_pairs(queries, X, n_candidates)
+        candidates = all_sparse_pairs(queries, X, n_candidates)
     else:
         center, scale = center_and_scale(X)
         points = to_single(X, center, scale)
-        proposed = exact_candidates(points if same else to_single(queries, center, scale), points, n_candidates)
-    return nearest_of(X, Candidates(proposed, np.arange(len(queries))), n_neighbors, None if same else queries)
+        candidates = exact_candidates(points if same else to_single(queries, center, scale), points, n_candidates)
+    return nearest_of(X, candidates, n_neighbors, None if same else queries)
 
 
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
