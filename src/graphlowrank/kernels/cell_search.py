@@ -20,17 +20,14 @@ FAR = 3e38  # larger than any squared distance
 def search_cells(
     start: int,
     stop: int,
-    points: Array,  # (n, d) float32, sorted by cell, relative to its center; they are the queries too
+    points: Array,  # (n, d) float32, sorted by cell; from its center, as products of large numbers lose the distances
     squares: Array,  # (n,) squared norms of these coordinates
     centers: Array,  # (n_cells, d) centers of the cells
     cell_starts: Array,  # (n_cells + 1,) first point of each cell
     probes: Array,  # (n, n_probes) cells of each query, nearest first
     found: Array,  # (n, n_candidates) output: points, in no order; -1 where the cells hold too few
 ) -> None:
-    """Nearest points of each query, itself among them, in the cells it probes, for blocks start <= b < stop of queries.
-
-    Squared distances come from products, and points far from 0 would lose them to rounding: hence the centers.
-    """
+    """Nearest points to each point (itself among them) in the cells that it probes, for blocks start <= b < stop."""
     n, dimension = points.shape
     n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]
     gathered = np.empty((QUERIES, dimension), points.dtype)

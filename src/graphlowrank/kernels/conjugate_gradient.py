@@ -1,7 +1,4 @@
-"""The three passes of a conjugate-gradient iteration with many right-hand sides.
-
-Sums over rows are kept per block, so that they do not depend on the number of threads.
-"""
+"""The three passes of a conjugate-gradient iteration with many right-hand sides."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from .._backend import Array
 from .compiling import compiled
 from .products import add_weighted_rows
 
-BLOCK = 512  # rows per partial sum
+BLOCK = 512  # rows per partial sum: sums do not depend on the number of threads
 
 
 @compiled(fastmath=True)
