@@ -10,7 +10,8 @@ bench`` and ``graphlowrank reproduce`` use it. A *cell* is one measurement, and 
     store      results on disk
     tables     markdown tables and how numbers are written
     systems    everything that is compared, by task and name
-    data       data sets, noise, preparation, graphs
+    data       data sets by name, noise, preparation, graphs
+    datasets   loaders of the real data sets
     scenes     videos, and how a background is scored
     jobs       the benchmarks of ``graphlowrank bench``
     paper      the tables and figures of ``graphlowrank reproduce``

@@ -32,7 +32,7 @@ class DataSet:
 
 
 def _load(name: str, **options: Any) -> Labelled:
-    from graphlowrank import datasets
+    from . import datasets
 
     return getattr(datasets, f"load_{name}")(**options)
 

@@ -44,11 +44,11 @@ def load_scene(video: Any, every: int = 1, masks: int | None = None) -> Scene:
     """Load every ``every``-th frame of a video, and at most ``masks`` of the frames with a mask, evenly chosen.
 
     Frames that are scored are kept whatever the step; None keeps all masks. ``video`` is a name of
-    :func:`graphlowrank.datasets.load_video`, or "moving box" for :func:`moving_box`.
+    :func:`.datasets.load_video`, or "moving box" for :func:`moving_box`.
     """
     if video == "moving box":
         return moving_box()
-    from graphlowrank import datasets
+    from . import datasets
 
     found = datasets.load_video(video)
     n_masks = len(found.masks)

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from graphlowrank.datasets import load_video, make_moving_square
+from graphlowrank.datasets import make_moving_square
 from graphlowrank.metrics import adjusted_rand_index, clustering_error, normalized_mutual_information
 from graphlowrank_benchmarks.cells import Record
 from graphlowrank_benchmarks.data import DATA
+from graphlowrank_benchmarks.datasets import load_video
 from graphlowrank_benchmarks.systems import METHODS, SYSTEMS, cluster, method_graph, parameter_grid
 
 # Table of the paper for USPS small (3500 digits, no noise): best error of a grid, chosen by the labels.

@@ -18,12 +18,13 @@ import numpy as np
 from graphlowrank import FastRobustPCAOnGraphs
 from graphlowrank._progress import Progress
 from graphlowrank.auto import fixed_gammas
-from graphlowrank.datasets import load_orl, make_low_rank_on_graphs, sparse_noise
+from graphlowrank.datasets import make_low_rank_on_graphs, sparse_noise
 from graphlowrank.metrics import recovery_error
 from graphlowrank.options import Options
 from graphlowrank.pipeline import build_graphs, compress, decode, solve
 from graphlowrank.preprocessing import Scaling
 from graphlowrank.records import LossWeights, Run
+from graphlowrank_benchmarks.datasets import load_orl
 from graphlowrank_benchmarks.internals import leading_svd, limit_threads
 
 RANK = object()  # in options: the rank of the job

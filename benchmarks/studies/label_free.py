@@ -19,10 +19,10 @@ import numpy as np
 from sklearn import datasets as tables
 from sklearn.datasets import make_blobs
 
-from graphlowrank.datasets import load_pbmc, load_worm_neurons
 from graphlowrank.metrics import clustering_error
 from graphlowrank_benchmarks.cells import Record
 from graphlowrank_benchmarks.data import DATA
+from graphlowrank_benchmarks.datasets import load_pbmc, load_worm_neurons
 from graphlowrank_benchmarks.internals import write_atomically
 from graphlowrank_benchmarks.machine import describe_machine, machine_line
 from graphlowrank_benchmarks.systems import SYSTEMS, ClusterTask

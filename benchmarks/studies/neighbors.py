@@ -25,9 +25,9 @@ import numpy as np
 from neighbor_engines import K, engines, running_nearest
 from sklearn.datasets import load_digits
 
-from graphlowrank.datasets import load_mnist, load_usps, load_video, load_worm_neurons
 from graphlowrank.graphs import nearest_neighbors
 from graphlowrank_benchmarks.data import clouds
+from graphlowrank_benchmarks.datasets import load_mnist, load_usps, load_video, load_worm_neurons
 from graphlowrank_benchmarks.internals import current_threads, limit_threads
 
 QUERIES = 2000  # rows that recall is measured on

@@ -21,9 +21,9 @@ from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.cli.plan import pilot_rows
-from graphlowrank.datasets import load_pbmc
 from graphlowrank.estimators.plan import plan
 from graphlowrank_benchmarks.data import DATA, clouds
+from graphlowrank_benchmarks.datasets import load_pbmc
 from graphlowrank_benchmarks.memory import peak_memory, reset_peak
 
 MODELS = {"cluster": CompressiveClustering, "recover": CompressivePCA}

@@ -3,8 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from graphlowrank.datasets import Video, make_moving_square
+from graphlowrank.datasets import make_moving_square
 from graphlowrank_benchmarks import scenes
+from graphlowrank_benchmarks.datasets import Video
 from graphlowrank_benchmarks.paper import video
 from graphlowrank_benchmarks.paper.spec import parse_experiment, read_experiment
 from graphlowrank_benchmarks.systems import SYSTEMS
@@ -24,7 +25,8 @@ def bytes_of(X):
 def _square(monkeypatch):
     """The moving square stands for every video, and nothing of it stays in memory."""
     masks = SQUARE.masks[MARKED].reshape(-1, *SQUARE.image_shape)
-    monkeypatch.setattr("graphlowrank.datasets.load_video", lambda name: Video(bytes_of(SQUARE.X), MARKED, masks, name))
+    load = "graphlowrank_benchmarks.datasets.load_video"
+    monkeypatch.setattr(load, lambda name: Video(bytes_of(SQUARE.X), MARKED, masks, name))
     for cached in (scenes.load_scene, video._graphs):
         cached.cache_clear()
     yield

@@ -1,7 +1,5 @@
 """Each kind of bad input has one clear message, before work starts."""
 
-import gzip
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -213,34 +211,3 @@ def test_wrong_shapes_after_fitting(Estimator):
         model.transform(X[:, :5])
     with pytest.raises(ValueError, match="X has 3 scores per sample, but the model has 2 components"):
         model.inverse_transform(X[:, :3])
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAPHLOWRANK_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "mnist").mkdir()
-    return tmp_path
-
-
-@pytest.mark.parametrize("load", [datasets.load_mnist, datasets.load_usps, datasets.load_orl])
-def test_missing_data_sets_report_where_they_belong(folder, load):
-    with pytest.raises(FileNotFoundError, match="GRAPHLOWRANK_DATA"):
-        load()
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (b"not gzip at all", "is damaged"),
-        (gzip.compress(bytes(1000))[:20], "is damaged"),
-        (gzip.compress(b"\x01\x02"), "not an idx file"),
-        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 of 9 bytes"),
-    ],
-    ids=["not gzip", "truncated gzip", "other content", "too short"],
-)
-def test_damaged_data_files(folder, content, text):
-    for name in ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"):
-        (folder / "mnist" / name).write_bytes(content)
-    with pytest.raises(ValueError, match=text):
-        datasets.load_mnist()

@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.datasets import load_usps, load_worm_neurons
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.preprocessing.counts import log_transform, select_columns
+from graphlowrank_benchmarks.datasets import load_usps, load_worm_neurons
 
 pytestmark = pytest.mark.real_data
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphlowrank import CompressiveClustering
-from graphlowrank.datasets import load_mnist, load_orl, load_pie, load_usps, load_yale
 from graphlowrank.metrics import clustering_error
+from graphlowrank_benchmarks.datasets import load_mnist, load_orl, load_pie, load_usps, load_yale
 
 pytestmark = pytest.mark.real_data
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank import datasets
-from graphlowrank.datasets import images
-from graphlowrank.datasets.files import find_file
+from graphlowrank_benchmarks import datasets
+from graphlowrank_benchmarks.datasets import images
+from graphlowrank_benchmarks.datasets.files import find_file
 
 pytestmark = pytest.mark.real_data
 
@@ -109,7 +109,7 @@ def test_highway_in_colour():
 WORM = """
 import h5py
 from graphlowrank_benchmarks.memory import peak_memory
-from graphlowrank.datasets import load_worm_neurons
+from graphlowrank_benchmarks.datasets import load_worm_neurons
 before = peak_memory()
 load_worm_neurons()
 print((peak_memory() - before) / 1e6)

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.datasets import load_mnist, load_orl, load_usps
 from graphlowrank.graphs import nearest_neighbors
 from graphlowrank.metrics import clustering_error, recovery_error
+from graphlowrank_benchmarks.datasets import load_mnist, load_orl, load_usps
 
 pytestmark = pytest.mark.real_data
 
@@ -43,7 +43,7 @@ def test_usps_clusters():
 MNIST = """
 import json, resource
 from graphlowrank import CompressiveClustering
-from graphlowrank.datasets import load_mnist
+from graphlowrank_benchmarks.datasets import load_mnist
 from graphlowrank.metrics import clustering_error
 X, y = load_mnist()
 errors = []

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from graphlowrank.datasets import load_video
 from graphlowrank.metrics import best_f1, mask_scores
 from graphlowrank.video import separate
+from graphlowrank_benchmarks.datasets import load_video
 
 pytestmark = pytest.mark.real_data
 

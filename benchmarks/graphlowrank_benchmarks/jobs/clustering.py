@@ -37,7 +37,7 @@ class ClusteringJob(Job):
 
     name: str
     title: str
-    loader: str  # function of graphlowrank.datasets, or "digits"
+    loader: str  # function of graphlowrank_benchmarks.datasets, or "digits"
     size: int  # number of samples
     downsampling: Any  # of our compressed system
     n_samples: int | None = None  # samples to draw with seed 0; None for all, in their order
@@ -147,7 +147,7 @@ class ClusteringJob(Job):
 def _load(loader: str, options: Options) -> tuple[Labelled, str]:
     """Return data with labels and their source; a quick run uses digits where the data set is missing."""
     if loader != "digits":
-        from graphlowrank import datasets
+        from .. import datasets
 
         try:
             return getattr(datasets, loader)(), loader.removeprefix("load_")

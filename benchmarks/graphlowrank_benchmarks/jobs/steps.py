@@ -89,7 +89,7 @@ def _points(options: Options) -> tuple[Array, str]:
     """USPS; digits in a quick run, clouds of the same size where USPS is missing."""
     if options.quick:
         return load_digits()[0][:QUICK_SAMPLES], "digits"
-    from graphlowrank.datasets import load_usps
+    from ..datasets import load_usps
 
     try:
         return load_usps()[0], "USPS"

@@ -1,4 +1,4 @@
-"""Synthetic data with known ground truth, corruptions, and loaders of real data sets.
+"""Synthetic data with known ground truth, and corruptions; loaders of real data are in the benchmark harness.
 
 .. autosummary::
     make_low_rank_on_graphs         matrix in the span of the smoothest signals of two graphs
@@ -10,16 +10,14 @@
     sparse_noise                    cellwise outliers
     missing_entries                 mask of observed entries
     occluding_blocks                a covered block in each image
-    load_mnist, load_usps           digits
-    load_orl, load_yale, load_pie   faces
-    load_video                      static cameras, with foreground masks
-    load_worm_neurons, load_pbmc    single cells
 """
 
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
 from .corruptions import gaussian_noise, laplacian_noise, missing_entries, occluding_blocks, sparse_noise
-from .download import DownloadError
-from .images import IMAGE_SHAPES, load_mnist, load_orl, load_pie, load_usps, load_yale
-from .single_cell import load_pbmc, load_worm_neurons, pbmc_names
 from .synthetic import (
     BlockMatrix,
     LowRankOnGraphs,
@@ -29,33 +27,40 @@ from .synthetic import (
     make_noisy_circle,
 )
 from .synthetic_images import MovingSquare, make_moving_square, shepp_logan_phantom
-from .videos import Video, load_video
 
 __all__ = [
-    "IMAGE_SHAPES",
     "BlockMatrix",
-    "DownloadError",
     "LowRankOnGraphs",
     "MovingSquare",
     "NoisyCircle",
-    "Video",
     "gaussian_noise",
     "laplacian_noise",
-    "load_mnist",
-    "load_orl",
-    "load_pbmc",
-    "load_pie",
-    "load_usps",
-    "load_video",
-    "load_worm_neurons",
-    "load_yale",
     "make_block_matrix",
     "make_low_rank_on_graphs",
     "make_moving_square",
     "make_noisy_circle",
     "missing_entries",
     "occluding_blocks",
-    "pbmc_names",
     "shepp_logan_phantom",
     "sparse_noise",
 ]
+
+_HARNESS = "graphlowrank_benchmarks"
+_MOVED = {  # to the harness; removed from here in 0.3.0
+    *("load_mnist", "load_usps", "load_orl", "load_yale", "load_pie", "load_video", "load_worm_neurons", "load_pbmc"),
+    *("pbmc_names", "IMAGE_SHAPES", "Video", "DownloadError"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Forward the names of the loaders of real data to the harness, which is not part of the wheel."""
+    if name not in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    moved = f"graphlowrank.datasets.{name} is now {_HARNESS}.datasets.{name}"
+    if find_spec(_HARNESS) is None:
+        raise ImportError(
+            f"{moved}, in the benchmark harness, which is not part of the installed package: clone the graphlowrank "
+            "repository and run `pip install -e '.[io]'` in it."
+        )
+    warnings.warn(f"{moved}; the old name is removed in 0.3.0.", DeprecationWarning, stacklevel=2)
+    return getattr(import_module(f"{_HARNESS}.datasets"), name)

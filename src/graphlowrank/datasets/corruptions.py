@@ -1,7 +1,6 @@
-"""Synthetic corruptions of clean data: dense noise, outliers, missing values, occlusions.
+"""Synthetic corruptions of clean data, which is not modified.
 
-Inputs are not modified. The paper adds Gaussian and Laplacian noise of 5 to 20 % of the standard deviation of the data,
-and sparse noise on 5 to 20 % of the entries of each sample.
+The paper adds dense noise of 5 to 20 % of the standard deviation, and sparse noise on 5 to 20 % of each sample.
 """
 
 from __future__ import annotations
@@ -30,49 +29,21 @@ def gaussian_noise(X: ArrayLike, level: float, *, random_state: RandomState = No
     -------
     ndarray of shape (n_samples, n_features)
         Corrupted data; float32 stays float32, integers become float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # standard deviation 1
-    >>> round(float(np.std(gaussian_noise(X, 0.2, random_state=0) - X)), 2)
-    0.2
     """
     data, std = _checked(X, level)
-    noise: Array = check_random_state(random_state).normal(scale=std, size=data.shape)
-    corrupted: Array = data + noise.astype(data.dtype)
-    return corrupted
+    noise = check_random_state(random_state).normal(scale=std, size=data.shape)
+    return data + noise.astype(data.dtype)
 
 
 def laplacian_noise(X: ArrayLike, level: float, *, random_state: RandomState = None) -> Array:
     """Add Laplace noise to every entry, which has heavier tails than normal noise of the same standard deviation.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Data.
-    level : float
-        Standard deviation of the noise, in standard deviations of all entries of ``X``; 0.05 to 0.2 in the paper.
-    random_state : int, RandomState or None, default=None
-        Random seed.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Corrupted data; float32 stays float32, integers become float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.tile([-1.0, 1.0], (9000, 1))  # standard deviation 1
-    >>> round(float(np.std(laplacian_noise(X, 0.2, random_state=0) - X)), 2)
-    0.2
+    Parameters and result are those of :func:`gaussian_noise`.
     """
     data, std = _checked(X, level)
     # The standard deviation of the Laplace distribution is sqrt(2) times its scale.
-    noise: Array = check_random_state(random_state).laplace(scale=std / np.sqrt(2), size=data.shape)
-    corrupted: Array = data + noise.astype(data.dtype)
-    return corrupted
+    noise = check_random_state(random_state).laplace(scale=std / np.sqrt(2), size=data.shape)
+    return data + noise.astype(data.dtype)
 
 
 def sparse_noise(X: ArrayLike, share: float, *, random_state: RandomState = None) -> Array:
@@ -83,8 +54,7 @@ def sparse_noise(X: ArrayLike, share: float, *, random_state: RandomState = None
     X : array-like of shape (n_samples, n_features)
         Data.
     share : float
-        Between 0 and 1; ``round(share * n_features)`` entries of each sample are drawn and set to the minimum or
-        maximum with equal probability.
+        Between 0 and 1; ``round(share * n_features)`` entries of each sample are set, to either with equal probability.
     random_state : int, RandomState or None, default=None
         Random seed.
 
@@ -131,8 +101,7 @@ def missing_entries(X: ArrayLike, share: float, *, random_state: RandomState = N
     --------
     >>> import numpy as np
     >>> X = np.arange(8.0).reshape(2, 4)
-    >>> observed = missing_entries(X, 0.5, random_state=0)
-    >>> np.where(observed, X, np.nan)
+    >>> np.where(missing_entries(X, 0.5, random_state=0), X, np.nan)
     array([[nan,  1.,  2., nan],
            [nan,  5., nan,  7.]])
     """
@@ -160,8 +129,7 @@ def occluding_blocks(
     image_shape : tuple of int
         (height, width).
     share : float
-        Share of the area to cover, between 0 and 1. Each side of the block is ``sqrt(share)`` times that of the image,
-        rounded to pixels.
+        Share of the area to cover, between 0 and 1: each side is ``sqrt(share)`` times that of the image, rounded.
     value : float or None, default=None
         Value of the covered pixels; None for the maximum of ``X``.
     random_state : int, RandomState or None, default=None
@@ -202,7 +170,7 @@ def _checked(X: ArrayLike, level: float) -> tuple[Array, float]:
 
 
 def _drawn_columns(shape: tuple[int, int], share: float, rng: np.random.RandomState) -> Array:
-    """Columns (n_samples, n_drawn) of a share of the entries of each sample, without replacement."""
+    """Draw the columns (n_samples, n_drawn) of a share of the entries of each sample, without replacement."""
     _check_share(share)
     return np.argsort(rng.random_sample(shape), axis=1)[:, : round(share * shape[1])]
 

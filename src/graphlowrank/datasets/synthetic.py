@@ -33,11 +33,9 @@ class LowRankOnGraphs:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_features)
-        Observed matrix.
-    X_true : ndarray of shape (n_samples, n_features)
-        Matrix in LR(P_k, Q_k): its columns are in the span of the first k eigenvectors of the sample graph, its rows in
-        that of the feature graph.
+    X, X_true : ndarrays of shape (n_samples, n_features)
+        Observed matrix, and the one in LR(P_k, Q_k): its columns are in the span of the first k eigenvectors of the
+        sample graph, its rows in that of the feature graph.
     sample_graph, feature_graph : Graph
         The graphs.
     labels : ndarray of shape (n_samples,)
@@ -96,7 +94,7 @@ def make_low_rank_on_graphs(
 
 
 def _points(n: int, rank: int, shape: Shape, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Points of the given shape, and their clusters."""
+    """Return points of the given shape, and their clusters."""
     if shape == "clusters":
         labels = rng.permutation(np.arange(n) % rank)
         return 20.0 * np.eye(rank)[labels] + rng.standard_normal((n, rank)), labels
@@ -139,11 +137,10 @@ def make_block_matrix(
     n_samples, n_features : int
         Size of the matrix; at least ten per cluster.
     n_clusters, n_feature_clusters : int
-        Numbers k of sample and of feature clusters, at least 2; None for as many feature as sample clusters. Cluster
-        sizes differ by at most one.
+        Numbers k of clusters of nearly equal size, at least 2; None for as many feature as sample clusters.
     gap : float, default=0.01
-        ``lambda_k / lambda_k+1`` of both graphs (combinatorial Laplacian), between 0 and 0.5, met within 1 %. 0 is the
-        clearest gap: the clusters are disconnected.
+        ``lambda_k / lambda_k+1`` of both graphs (combinatorial Laplacian), between 0 (disconnected clusters) and 0.5,
+        met within 1 %.
     noise : float, default=0.1
         Standard deviation of the normal noise, in standard deviations of the noiseless matrix.
     random_state : int, RandomState or None, default=None
@@ -159,9 +156,8 @@ def make_block_matrix(
     k_samples, k_features = n_clusters, n_clusters if n_feature_clusters is None else n_feature_clusters
     for name, n, k in (("n_samples", n_samples, k_samples), ("n_features", n_features, k_features)):
         if k < 2 or n < MIN_CLUSTER_SIZE * k:
-            raise ValueError(
-                f"{name} must be at least {MIN_CLUSTER_SIZE} for each of 2 or more clusters, got {n} and {k}."
-            )
+            needed = f"at least {MIN_CLUSTER_SIZE} for each of 2 or more clusters"
+            raise ValueError(f"{name} must be {needed}, got {n} and {k}.")
     if not 0 <= gap <= MAX_GAP:
         raise ValueError(f"gap must be between 0 and {MAX_GAP}, got {gap}.")
     rng = check_random_state(random_state)
@@ -225,8 +221,7 @@ class NoisyCircle:
 def make_noisy_circle(n_samples: int = 500, *, noise: float = 0.1, random_state: RandomState = None) -> NoisyCircle:
     """Noisy random points of a circle in space (first figure of the paper).
 
-    The circle is one-dimensional, but spans a plane: PCA keeps the plane and the noise in it, while the smoothest
-    signals of the graph of the points follow the circle.
+    PCA keeps the plane of the circle and the noise in it; the smoothest signals of the points' graph follow the circle.
 
     Parameters
     ----------
@@ -236,12 +231,6 @@ def make_noisy_circle(n_samples: int = 500, *, noise: float = 0.1, random_state:
         Standard deviation of the normal noise on each coordinate; the radius is 1.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Examples
-    --------
-    >>> circle = make_noisy_circle(10, noise=0.1, random_state=0)
-    >>> np.allclose(np.linalg.norm(circle.X_true, axis=1), 1)
-    True
     """
     if n_samples < 1:
         raise ValueError(f"n_samples must be positive, got {n_samples}.")

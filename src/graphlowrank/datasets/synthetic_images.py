@@ -19,10 +19,8 @@ class MovingSquare:
 
     Attributes
     ----------
-    X : ndarray of shape (n_frames, n_pixels)
-        Video, between 0 and 1.
-    background : ndarray of shape (n_frames, n_pixels)
-        Background; its rank is 1, also under changing light.
+    X, background : ndarrays of shape (n_frames, n_pixels)
+        Video, between 0 and 1, and its background, which has rank 1 also under changing light.
     masks : bool ndarray of shape (n_frames, n_pixels)
         True on the square.
     image_shape : tuple of int

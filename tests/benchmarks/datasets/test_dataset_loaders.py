@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
-from graphlowrank import datasets
+from graphlowrank_benchmarks import datasets
 
 
 def test_mnist_is_train_then_test(tmp_path):

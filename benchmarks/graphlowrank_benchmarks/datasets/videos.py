@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from .._backend import Array
+from ..internals import Array
 from .files import Folder, find_file
 from .formats import expect, read_jpegs, read_npz
 
@@ -87,7 +87,7 @@ def load_video(name: VideoName, *, colour: bool = False, folder: Folder = None) 
     Parameters
     ----------
     name : {"restaurant", "shopping_mall", "airport", "highway"}
-        Scene; "shopping_mall" and "highway" are JPEG images and need Pillow (``pip install graphlowrank[data]``).
+        Scene; "shopping_mall" and "highway" are JPEG images and need Pillow (``pip install graphlowrank[io]``).
     colour : bool, default=False
         Keep the color; only "highway" has any.
     folder : path or None, default=None

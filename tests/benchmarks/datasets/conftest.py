@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import fake_data
 import pytest
 
-from graphlowrank.datasets import download
+from graphlowrank_benchmarks.datasets import download
 
 
 class Handler(BaseHTTPRequestHandler):

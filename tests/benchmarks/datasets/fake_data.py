@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from PIL import Image
 from scipy.io import savemat
 
-from graphlowrank import datasets
+from graphlowrank_benchmarks import datasets
 
 CONTENT = np.random.default_rng(0).bytes(300_000)  # of a file to download
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
-from .._file_errors import reading
+from ..internals import Array, reading
 from .files import Folder, find_file
 from .formats import expect, read_npz
 
@@ -25,7 +24,7 @@ WORM_FILE, PBMC_FILE = "scrna/worm_neuron_cell.h5", "scrna/pbmc68k_reduced.npz"
 def load_worm_neurons(*, folder: Folder = None) -> tuple[sp.csr_array, Array]:
     """Neurons of the worm C. elegans: raw gene counts (Cao et al. 2017).
 
-    Needs h5py (``pip install graphlowrank[data]``). The matrix is never dense in memory.
+    Needs h5py (``pip install graphlowrank[io]``). The matrix is never dense in memory.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def load_worm_neurons(*, folder: Folder = None) -> tuple[sp.csr_array, Array]:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError("Reading the worm neurons needs h5py: pip install graphlowrank[data]") from error
+        raise ImportError("Reading the worm neurons needs h5py: pip install graphlowrank[io]") from error
 
     with reading(path), h5py.File(path, "r") as file:
         counts, labels = _dataset(file, "X", 2), _dataset(file, "Y", 1)

@@ -15,9 +15,9 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from .._files import writing
-from .._progress import Progress, Update
-from .._version import __version__
+from graphlowrank import __version__
+from graphlowrank._files import writing
+from graphlowrank._progress import Progress, Update
 
 CHUNK = 2**16
 MAX_BYTES = 2**30  # far above the size of any data set here

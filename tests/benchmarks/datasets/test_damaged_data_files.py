@@ -12,8 +12,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from PIL import Image
 
-from graphlowrank import datasets
-from graphlowrank.datasets import formats
+from graphlowrank_benchmarks import datasets
+from graphlowrank_benchmarks.datasets import formats
 
 FILES = [pytest.param(key, file, id=file) for key, (_, _, listed) in fake_data.SETS.items() for file in listed]
 
@@ -231,7 +231,7 @@ def test_missing_packages_are_asked_for_by_name(tmp_path, monkeypatch, key):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install graphlowrank\[data\]"):
+    with pytest.raises(ImportError, match=r"pip install graphlowrank\[io\]"):
         load(folder=tmp_path)
 
 
@@ -245,3 +245,21 @@ def test_no_permission_is_not_called_damage(tmp_path, monkeypatch):
     monkeypatch.setattr(gzip, "open", refuse)
     with pytest.raises(PermissionError):
         formats.read_idx(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"not gzip at all", "is damaged"),
+        (gzip.compress(bytes(1000))[:20], "is damaged"),
+        (gzip.compress(b"\x01\x02"), "not an idx file"),
+        (gzip.compress(bytes([0, 0, 8, 1, 0, 0, 0, 9, 1, 2])), "is truncated: 2 of 9 bytes"),
+    ],
+    ids=["not gzip", "truncated gzip", "other content", "too short"],
+)
+def test_damaged_idx_files(tmp_path, content, text):
+    (tmp_path / "mnist").mkdir()
+    for name in ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"):
+        (tmp_path / "mnist" / name).write_bytes(content)
+    with pytest.raises(ValueError, match=text):
+        datasets.load_mnist(folder=tmp_path)

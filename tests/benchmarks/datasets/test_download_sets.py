@@ -11,9 +11,9 @@ import pytest
 import sklearn.datasets
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank import datasets
-from graphlowrank.datasets import images
-from graphlowrank.datasets.download import DownloadError
+from graphlowrank_benchmarks import datasets
+from graphlowrank_benchmarks.datasets import images
+from graphlowrank_benchmarks.datasets.download import DownloadError
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 from scipy.io import loadmat
 
-from .._backend import Array
-from .._file_errors import reading
+from ..internals import Array, reading
 
 MAX_BYTES = 2**31  # of one array; the largest of these data sets has 161 MB
 MAX_IMAGE_BYTES = 2**24  # of one compressed image
@@ -83,7 +82,7 @@ def read_jpegs(path: Path, mode: Literal["L", "RGB"] = "L", *, max_bytes: int = 
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError("Reading JPEG images needs Pillow: pip install graphlowrank[data]") from error
+        raise ImportError("Reading JPEG images needs Pillow: pip install graphlowrank[io]") from error
 
     with reading(path), zipfile.ZipFile(path) as archive:
         names = sorted(archive.namelist(), key=_number)

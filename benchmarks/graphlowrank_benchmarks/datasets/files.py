@@ -1,4 +1,4 @@
-"""Search path of the data files; the package ships none."""
+"""Search path of the data files; the repository has none."""
 
 from __future__ import annotations
 

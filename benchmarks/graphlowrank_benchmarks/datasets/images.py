@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from .._backend import Array
-from .._files import check_writable, write_atomically
+from graphlowrank._files import check_writable
+
+from ..internals import Array, write_atomically
 from .download import ByteProgress, DownloadError, fetch
 from .files import Folder, download_target, find_file, look_for
 from .formats import expect, read_idx, read_mat, read_npz

@@ -6,8 +6,8 @@ from pathlib import Path
 import fake_data
 import pytest
 
-from graphlowrank import datasets
-from graphlowrank.datasets import files
+from graphlowrank_benchmarks import datasets
+from graphlowrank_benchmarks.datasets import files
 
 
 def test_search_order(tmp_path, monkeypatch):
@@ -36,6 +36,7 @@ def test_a_missing_file_says_where_it_was_looked_for(tmp_path, monkeypatch, key)
     monkeypatch.setenv("GRAPHLOWRANK_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="put it there") as caught:
         load()
+    assert "GRAPHLOWRANK_DATA" in str(caught.value)
     assert f"is not in {tmp_path} nor in {files.cache_folder()}" in str(caught.value)
 
 

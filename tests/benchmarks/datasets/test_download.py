@@ -10,8 +10,8 @@ import sys
 import fake_data
 import pytest
 
-from graphlowrank.datasets import download
-from graphlowrank.datasets.download import DownloadError, fetch
+from graphlowrank_benchmarks.datasets import download
+from graphlowrank_benchmarks.datasets.download import DownloadError, fetch
 
 SHA256 = hashlib.sha256(fake_data.CONTENT).hexdigest()
 
