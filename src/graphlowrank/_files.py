@@ -1,9 +1,10 @@
-"""Atomic file writes."""
+"""Outputs, files or folders, that get their names only once they are complete."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,18 +45,49 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing in parts, atomically as :func:`write_atomically`."""
+    with placing(path) as temporary, temporary.open("xb") as file:
+        yield file
+
+
+@contextmanager
+def placing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary name for a file or folder, which is renamed to ``path`` on success and removed on failure."""
     with naming(path):
         target = target_of(path)
         temporary = temporary_beside(target)
         try:
-            with temporary.open("xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)  # os.replace: atomic within a folder
+            yield temporary
+            if temporary.is_file():
+                with temporary.open("r+b") as file:
+                    os.fsync(file.fileno())
+            replace(temporary, target)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            remove(temporary)
             raise
+
+
+def replace(temporary: Path, target: Path) -> None:
+    """Rename a file or folder; an older one of that name is replaced."""
+    if not (temporary.is_dir() and target.is_dir()):
+        temporary.replace(target)  # os.replace: atomic within a folder
+        return
+    # A folder that is not empty cannot be replaced in one step: the older one is kept until the new one is there.
+    old = temporary_beside(target)
+    target.replace(old)
+    try:
+        temporary.replace(target)
+    except BaseException:
+        old.replace(target)
+        raise
+    remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, if it exists."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from graphlowrank.io import memory, read
-from graphlowrank.io.text import read_text
-from graphlowrank.io.text_layout import find_layout
+from graphlowrank.io.text import find_layout, read_text
 
 NAN = np.nan
 

@@ -1,6 +1,7 @@
 """Matrices that are written: round trips, blocks, and no partial files."""
 
 import os
+from dataclasses import replace
 
 import anndata
 import h5py
@@ -19,8 +20,10 @@ from numpy.testing import assert_array_equal
 from whole_files import FEATURES, SAMPLES, X
 
 from graphlowrank import LowRankMatrix
-from graphlowrank.io import read, rows, write_matrix
-from graphlowrank.io.matlab import write_matlab
+from graphlowrank.io import read, write_matrix
+from graphlowrank.io.formats import find_writer
+from graphlowrank.io.scipy_io import write_matlab
+from graphlowrank.io.table import Rows
 
 EXTENSIONS = ["csv", "tsv", "parquet", "npy", "npz", "mat", "h5", "hdf5", "h5ad", "zarr"]
 
@@ -28,9 +31,8 @@ EXTENSIONS = ["csv", "tsv", "parquet", "npy", "npz", "mat", "h5", "hdf5", "h5ad"
 SLOW = {"h5", "hdf5", "h5ad", "mat", "zarr"}  # a worker process each
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(rows, "BLOCK_BYTES", 60)  # three rows of X
+def write_few_rows_at_a_time(path, matrix):
+    find_writer(path)(path, replace(Rows.of(matrix, SAMPLES, FEATURES), block_bytes=60))  # three rows of X
 
 
 def exact(extension):
@@ -139,10 +141,9 @@ class Asked:
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
-@pytest.mark.usefixtures("small_blocks")
 def test_rows_are_decoded_a_few_at_a_time(tmp_path, extension):
     asked = Asked()
-    write_matrix(tmp_path / f"x.{extension}", asked, SAMPLES, FEATURES)
+    write_few_rows_at_a_time(tmp_path / f"x.{extension}", asked)
     assert 0 < asked.largest <= 15
     found = read(tmp_path / f"x.{extension}")
     assert_array_equal(found.values.astype(np.float32), X)
@@ -173,16 +174,15 @@ def remains(path):
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
-@pytest.mark.usefixtures("small_blocks")
 def test_an_interrupted_file_leaves_nothing(tmp_path, extension):
     path = tmp_path / f"x.{extension}"
     with pytest.raises(KeyboardInterrupt):
-        write_matrix(path, Breaks(), SAMPLES, FEATURES)
+        write_few_rows_at_a_time(path, Breaks())
     assert not list(tmp_path.iterdir())
     write_matrix(path, X)
     before = remains(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        write_matrix(path, Breaks(), SAMPLES, FEATURES)
+        write_few_rows_at_a_time(path, Breaks())
     assert remains(tmp_path) == before
     write_matrix(path, 2 * X)
     assert_array_equal(read(path).values.astype(np.float32), 2 * X)
@@ -238,7 +238,7 @@ def test_wrong_matrices(tmp_path):
     with pytest.raises(ValueError, match=r"x.xlsx is not of a known kind: \.csv"):
         write_matrix(tmp_path / "x.xlsx", X)
     with pytest.raises(ValueError, match=r"2 GiB or more.*write an \.h5 file"):
-        write_matlab(tmp_path / "x.mat", rows.Rows.of(X, None, None), max_bytes=100)
+        write_matlab(tmp_path / "x.mat", Rows.of(X, None, None), max_bytes=100)
     assert not list(tmp_path.iterdir())
 
 

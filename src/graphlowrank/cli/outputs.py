@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 
-from .._files import check_writable, target_of, temporary_beside
+from .._files import check_writable, remove, replace, target_of, temporary_beside
 from ..io.formats import find_writer
 from ..io.labels import check_labels_path
-from ..io.outputs import is_zarr, remove, replace
+from ..io.zarr import is_zarr
 from ..report import missing_extras
 from .console import interrupt_on_termination, option_names_in_errors
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,13 @@ from .._file_errors import invalid_file
 
 SPARSE_PARTS = ("data", "indices", "indptr")
 USUAL_NAMES = ("X", "data", "fea", "values")  # in order of preference
+
+
+def need(package: str, purpose: str) -> None:
+    """Raise ImportError that names what to install unless a package is there; importing it would take time."""
+    if find_spec(package) is None:
+        title = "Pillow" if package == "PIL" else package
+        raise ImportError(f"{purpose} needs {title}: pip install graphlowrank[io]")
 
 
 class Entry(NamedTuple):
@@ -78,8 +86,8 @@ def entries_of(items: Mapping[str, Any]) -> dict[str, Entry]:
     found = {}
     for name, item in items.items():
         if name in sparse:
-            shape = tuple(item.attrs.get("shape", item.attrs.get("h5sparse_shape", ())))
-            found[name] = Entry(shape if len(shape) == 2 else (2, 2), number_type(items[f"{name}/data"].dtype))
+            shape = _sparse_shape(items, name) or (2, 2)
+            found[name] = Entry(shape, number_type(items[f"{name}/data"].dtype))
         elif is_dataset(item) and name.rpartition("/")[0] not in sparse:
             found[name] = Entry((0,) if item.shape is None else item.shape, number_type(item.dtype))
     return found
@@ -95,20 +103,18 @@ def read_matrix(
     missing = [part for part in SPARSE_PARTS if not is_dataset(items.get(f"{name}/{part}"))]
     if missing:
         raise invalid_file(path, f"holds no array of numbers called '{name}/{missing[0]}'.")
+    shape = _sparse_shape(items, name)
+    if shape is None:
+        raise invalid_file(path, f"does not say which shape the sparse matrix {name!r} has.")
+    kind = items[name].attrs.get("encoding-type", items[name].attrs.get("h5sparse_format"))
+    layout = as_text(kind) if kind is not None else "csr" if shape[0] == items[f"{name}/indptr"].size - 1 else "csc"
     parts = {part: as_array(items[f"{name}/{part}"], path) for part in SPARSE_PARTS}
-    axis, shape = _sparse_layout(items, name, path)
-    return {**parts, "axis": axis, "shape": shape}, shape
+    return {**parts, "axis": "csc" if layout.startswith("csc") else "csr", "shape": shape}, shape
 
 
-def _sparse_layout(items: Mapping[str, Any], name: str, path: Path) -> tuple[str, list[int]]:
-    """Return axis and shape of a sparse matrix, as AnnData, 10x Genomics and scipy users store them."""
+def _sparse_shape(items: Mapping[str, Any], name: str) -> tuple[int, ...] | None:
+    """Return the shape of a sparse matrix, where AnnData, 10x Genomics or scipy users store it."""
     attributes = items[name].attrs
-    kind = attributes.get("encoding-type", attributes.get("h5sparse_format"))
     found = attributes.get("shape", attributes.get("h5sparse_shape", items.get(f"{name}/shape")))
     lengths = np.asarray([] if found is None or getattr(found, "size", 2) != 2 else found[:])
-    if lengths.shape != (2,) or lengths.dtype.kind not in "ui":
-        raise invalid_file(path, f"does not say which shape the sparse matrix {name!r} has.")
-    shape = lengths.tolist()
-    if kind is not None:
-        return ("csc" if as_text(kind).startswith("csc") else "csr"), shape
-    return ("csr" if shape[0] == items[f"{name}/indptr"].size - 1 else "csc"), shape
+    return tuple(lengths.tolist()) if lengths.shape == (2,) and lengths.dtype.kind in "ui" else None

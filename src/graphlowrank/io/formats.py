@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
-from .outputs import is_zarr
-from .packages import need
-from .rows import Rows
-from .table import Table, checked, from_worker, transposed
+from .contents import need
+from .table import Rows, Table, checked, from_worker, transposed
 from .worker import run_guarded
+from .zarr import is_zarr
 
 PICTURES = ""  # the extension of a folder of images
 
@@ -44,12 +42,12 @@ FORMATS = [
     Format((".json",), label_writer=".labels:write_json"),
     Format((".npy",), ".npy:read_npy", ".npy:write_npy", ".labels:write_npy"),
     Format((".npz",), ".npy:read_npz", ".npy:write_npz", ".labels:write_npz", options=("key",)),
-    Format((".mat",), ".matlab:read_matlab", ".matlab:write_matlab", options=("key",), is_guarded=True),
+    Format((".mat",), ".scipy_io:read_matlab", ".scipy_io:write_matlab", options=("key",), is_guarded=True),
     Format((".h5", ".hdf5"), ".hdf5:read_hdf5", ".hdf5:write_hdf5", options=("key",), package="h5py", is_guarded=True),
-    Format((".h5ad",), ".h5ad:read_h5ad", ".h5ad:write_h5ad", ".h5ad:write_h5ad_labels", options=("key", "graph"),
+    Format((".h5ad",), ".hdf5:read_h5ad", ".hdf5:write_h5ad", ".hdf5:write_h5ad_labels", options=("key", "graph"),
            package="h5py", is_guarded=True),
     Format((".zarr",), ".zarr:read_zarr", ".zarr:write_zarr", options=("key",), package="zarr", is_guarded=True),
-    Format((".mtx", ".mtx.gz"), ".matrix_market:read_market", is_guarded=True),
+    Format((".mtx", ".mtx.gz"), ".scipy_io:read_market", is_guarded=True),
     Format((PICTURES,), ".images:read_images", package="PIL"),
 ]  # fmt: skip
 
@@ -68,25 +66,21 @@ def read(
     Parameters
     ----------
     path : path-like
-        - .csv, .tsv (also .gz): numbers as float64. The delimiter of a .csv file is comma, semicolon or tab, whichever
-          fits. Empty cells, NA, NaN and nan are missing values, NaN. UTF-8 text.
+        - .csv, .tsv (also .gz): UTF-8 text. The delimiter of a .csv file is comma, semicolon or tab, whichever fits.
+          Empty cells, NA, NaN and nan are missing values, NaN.
         - .parquet: the sample names are pandas' index, or the first column of text.
-        - .npy: mapped, not loaded.
-        - .npz: of numpy, or a matrix of scipy.sparse.save_npz, which stays sparse.
-        - .mat: Matlab's, of any version; sparse matrices stay sparse.
-        - .h5, .hdf5: an array, or a group with data, indices and indptr, which stays sparse. An array that is neither
-          compressed nor chunked is mapped; others are loaded block by block.
-        - .zarr: a folder, of version 2 or 3; loaded block by block.
-        - .h5ad: AnnData; X, or a layer, as in .h5. Of the rest only names are read.
-        - .mtx (also .gz): Matrix Market; a list of coordinates stays sparse.
+        - .npy: mapped, not loaded. .npz: of numpy, or a sparse matrix of scipy.sparse.save_npz.
+        - .mat: Matlab's, of any version. .mtx (also .gz): Matrix Market.
+        - .h5, .hdf5, .zarr (a folder, version 2 or 3): an array, or a group with data, indices and indptr, a sparse
+          matrix. HDF5 arrays that are neither compressed nor chunked are mapped; others are loaded block by block.
+        - .h5ad: AnnData; X, or a layer, and names.
         - a folder of images of one size: each is a sample, its gray values are the features.
     key : str, optional
         Which array of an .npz, .mat, .h5 or .zarr file ("group/array" for those in groups); which layer of an .h5ad
         file, or "raw". By default the only array with two axes, or the one called X, data, fea or values.
     header, index : bool, optional
-        Whether the first row and the first column of a text file hold names. By default this is detected: the first row
-        is a header unless it has numbers; the first column holds names if they are no numbers or the header above it
-        is empty.
+        Whether the first row and the first column of a text file hold names. By default the first row is a header
+        unless it has numbers; the first column holds names if they are no numbers or the header above it is empty.
     graph : str, optional
         A graph of an .h5ad file (in ``obsp``) to read as well, for instance "connectivities".
     transpose : bool, default=False
@@ -95,22 +89,17 @@ def read(
     Returns
     -------
     Table
-        Values may be NaN or infinite; estimators check what they accept.
+        Sparse matrices stay sparse. Values may be NaN or infinite; estimators check what they accept. A mapped file
+        must not change while its values are in use.
 
     Raises
     ------
     ValueError
-        The file is damaged, no table of numbers, or larger than memory; or an option does not apply to this format.
-        The message names the file. Sizes are checked before memory is allocated. Nothing in a file is executed.
-    OSError
-        It does not exist, or cannot be opened.
-    ImportError
-        The package that reads this format is missing.
-
-    Notes
-    -----
-    A mapped file must not change while its values are in use. Formats whose libraries can crash on damaged files are
-    read in a child process; see :mod:`graphlowrank.io.worker`.
+        The file is damaged, no table of numbers, or larger than memory (checked before memory is allocated); or an
+        option does not apply to its format. Nothing in a file is executed, and libraries that can crash on damaged
+        files run in a child process (:mod:`graphlowrank.io.worker`).
+    OSError, ImportError
+        The file cannot be opened; the package that reads its format is missing.
 
     Examples
     --------
@@ -132,12 +121,13 @@ def read(
             taking = [each for other in FORMATS if name in other.options for each in other.extensions]
             raise ValueError(f"{path} takes no {name}: that is for {', '.join(taking)} files.")
     path.stat()
-    _check_package(found, "Reading a folder of pictures" if extension == PICTURES else f"Reading {extension} files")
-    options = {name: options[name] for name in found.options}
+    if found.package is not None:
+        need(found.package, f"Reading {f'{extension} files' if extension != PICTURES else 'a folder of pictures'}")
+    reader, options = _full_name(str(found.reader)), {name: options[name] for name in found.options}
     if found.is_guarded:
-        table = from_worker(run_guarded(_full_name(str(found.reader)), path, **options), path)
+        table = from_worker(run_guarded(reader, path, **options), path)
     else:
-        table = _function(str(found.reader))(path, **options)
+        table = resolve_name(reader)(path, **options)
     table = checked(table, path)
     if transpose and graph is not None:
         raise ValueError(f"{path} is not read transposed with its graph, which is one of samples.")
@@ -166,12 +156,9 @@ def write_matrix(
 
     Raises
     ------
-    ValueError
-        The extension is not known, or the matrix is not one of real numbers.
-    OSError
-        "cannot write <path>: <reason>".
-    ImportError
-        The package that writes this format is missing.
+    ValueError, OSError, ImportError
+        The extension is not known, or the matrix is not one of real numbers; "cannot write <path>: <reason>"; the
+        package that writes this format is missing.
 
     Examples
     --------
@@ -183,9 +170,8 @@ def write_matrix(
     ...     path.read_text()
     ',x,y\na,1.0,0.0\nb,0.0,1.0\n'
     """
-    path = Path(path)
     rows = Rows.of(matrix, sample_names, feature_names)
-    find_writer(path)(path, rows)
+    find_writer(Path(path))(Path(path), rows)
 
 
 def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:
@@ -198,8 +184,11 @@ def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:
     extension = path.suffix.lower()
     if extension not in known:
         raise ValueError(f"{path} is not of a known kind: {', '.join(known)}.")
-    _check_package(known[extension], f"Writing {extension} files")
-    return _function(getattr(known[extension], kind))
+    package = known[extension].package
+    if package is not None:
+        need(package, f"Writing {extension} files")
+    writer: Callable[..., None] = resolve_name(_full_name(getattr(known[extension], kind)))
+    return writer
 
 
 def _format_to_read(path: Path) -> tuple[str, Format]:
@@ -215,16 +204,5 @@ def _format_to_read(path: Path) -> tuple[str, Format]:
     return extension, known[extension]
 
 
-def _check_package(found: Format, purpose: str) -> None:
-    if found.package is not None and find_spec(found.package) is None:  # found, but not imported: that takes time
-        need(found.package, purpose)
-
-
 def _full_name(name: str) -> str:
     return f"{__package__}{name}" if name.startswith(".") else name
-
-
-def _function(name: str) -> Callable[..., Any]:
-    module, _, function = _full_name(name).partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found

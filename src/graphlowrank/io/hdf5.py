@@ -1,22 +1,27 @@
-"""HDF5 files by h5py. Reading happens in the worker process; see :mod:`.worker`."""
+"""HDF5 files, also those of AnnData (.h5ad) in their documented layout, by h5py; read in the worker process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._file_errors import invalid_file
-from .contents import as_text, choose, entries_of, is_dataset, read_matrix
-from .outputs import placing
-from .packages import need
-from .worker import FileArray
+from .._files import placing
+from .contents import as_text, choose, entries_of, is_dataset, need, read_matrix
+from .worker import FileArray, run_guarded
 
 if TYPE_CHECKING:
-    from .rows import Rows
+    from .._backend import Array
+    from .labels import Labels
+    from .table import Rows
 
 MAX_LEVELS = 3
 MAX_ITEMS = 20_000
+INDEX = "_index"  # column of AnnData's names in files written here; AnnData allows no other column of that name
 
 
 def read_hdf5(path: Path, key: str | None = None) -> dict[str, Any]:
@@ -34,7 +39,8 @@ def read_hdf5(path: Path, key: str | None = None) -> dict[str, Any]:
 
 def open_items(path: Path) -> dict[str, Any]:
     """Return the datasets and groups of a file by name, the root as ""; links to other files are not followed."""
-    h5py = need("h5py", f"Reading {path.suffix} files")
+    need("h5py", f"Reading {path.suffix} files")
+    import h5py
 
     def walk(group: Any, prefix: str, level: int) -> Iterator[tuple[str, Any]]:
         for name in group:
@@ -79,3 +85,163 @@ def write_hdf5(path: Path, rows: Rows) -> None:
         rows.fill(file.create_dataset("X", rows.shape, rows.dtype))
         for name, names in rows.names.items():
             file.create_dataset(name, data=list(names), dtype=h5py.string_dtype())
+
+
+# --- AnnData ---
+
+
+def read_h5ad(path: Path, key: str | None = None, graph: str | None = None) -> dict[str, Any]:
+    """Read X, a layer or "raw", the names of samples and features and, if asked for, a graph of ``obsp``."""
+    items = open_items(path)
+    tables = {"X": "X", **{name.removeprefix("layers/"): name for name in _children(items, "layers")}, "raw": "raw/X"}
+    tables = {short: full for short, full in tables.items() if full in items}
+    key = "X" if key is None else key
+    if key not in tables:
+        raise invalid_file(path, f"holds no {key!r}; choose by key one of: {', '.join(tables) or 'none'}.")
+    values, (n_samples, n_features) = read_matrix(items, tables[key], path, as_array)
+    found = {
+        "values": values,
+        "sample_names": _index_of(items, "obs", n_samples),
+        "feature_names": _index_of(items, "raw/var" if key == "raw" else "var", n_features),
+    }
+    if graph is not None:
+        graphs = _children(items, "obsp")
+        if f"obsp/{graph}" not in graphs:
+            there = ", ".join(name.removeprefix("obsp/") for name in graphs) or "none"
+            raise invalid_file(path, f"holds no graph {graph!r}; it holds {there}.")
+        found["graph"] = read_matrix(items, f"obsp/{graph}", path, as_array)[0]
+    return found
+
+
+def describe_h5ad(path: Path, n_samples: int | None) -> dict[str, Any]:
+    """Return what is needed to add columns: number and names of the samples, and the name of their index."""
+    items = open_items(path)
+    obs, X = items.get("obs"), items.get("X")
+    names: Any = items.get(f"obs/{_index_name(obs)}") if obs is not None else None
+    shape = None if X is None else X.shape if is_dataset(X) else X.attrs.get("shape")
+    shape = names.shape if shape is None and is_dataset(names) else shape
+    return {
+        "n_samples": None if shape is None else int(shape[0]),
+        "names": None if n_samples is None else _index_of(items, "obs", n_samples),
+        "index": None if obs is None or is_dataset(obs) else _index_name(obs),
+    }
+
+
+def _children(items: dict[str, Any], group: str) -> list[str]:
+    return [name for name in items if name.startswith(f"{group}/") and name.count("/") == 1]
+
+
+def _index_name(group: Any) -> str:
+    return as_text(group.attrs.get("_index", INDEX))
+
+
+def _index_of(items: dict[str, Any], group: str, length: int) -> list[str] | None:
+    """Return the names of rows or columns; an attribute of the group names the column that holds them."""
+    if group not in items:
+        return None
+    column = f"{group}/{_index_name(items[group])}"
+    return strings(items.get(f"{column}/values", items.get(column)), length)  # "values": strings with missing ones
+
+
+def write_h5ad(path: Path, rows: Rows) -> None:
+    """Write an AnnData file with X and names only."""
+    import h5py
+
+    with placing(path) as place, h5py.File(place, "x") as file:
+        _start(file, rows.sample_names or _count(rows.shape[0]), rows.feature_names or _count(rows.shape[1]))
+        _mark(rows.fill(file.create_dataset("X", rows.shape, rows.dtype)), "array")
+
+
+def write_h5ad_labels(path: Path, labels: Labels) -> None:
+    """Add columns to ``obs`` and scores to ``obsm``, in a copy of an .h5ad file or in a new one.
+
+    Integers and strings become categories, which is what single-cell tools expect of clusters.
+    """
+    import h5py
+
+    columns = {labels.column: labels.labels}
+    if labels.confidence is not None:
+        columns[f"{labels.column}_confidence"] = labels.confidence
+    check_h5ad_columns(columns, labels.source, len(labels.labels), labels.names)
+    with placing(path) as place:
+        if labels.source is not None:
+            shutil.copyfile(labels.source, place)
+        with h5py.File(place, "x" if labels.source is None else "r+") as file:
+            if labels.source is None:
+                _start(file, labels.names or _count(len(labels.labels)), ())
+            for name, values in columns.items():
+                _write_column(file["obs"], name, values)
+            if labels.scores is not None:
+                obsm = file["obsm"] if "obsm" in file else _mark(file.create_group("obsm"), "dict", "0.1.0")
+                _write_array(obsm, f"X_{labels.column}", labels.scores)
+
+
+def check_h5ad_columns(
+    columns: Iterable[str], source: Path | None, n_samples: int | None = None, names: tuple[str, ...] | None = None
+) -> None:
+    """Raise ValueError unless columns can be added to an .h5ad file, or to a new one if ``source`` is None.
+
+    The file must not be damaged, must have these samples, and an index of another name than the columns.
+    """
+    index = INDEX
+    if source is not None:
+        found = run_guarded(f"{__name__}:describe_h5ad", source, n_samples=n_samples)
+        if n_samples is not None and found["n_samples"] not in {n_samples, None}:
+            raise invalid_file(source, f"has {found['n_samples']} samples; there are labels for {n_samples}.")
+        if found["index"] is None:
+            raise invalid_file(source, "has no table of samples (obs) as AnnData has written it since version 0.7.")
+        if names is not None and found["names"] is not None and list(names) != found["names"]:
+            raise invalid_file(source, "has samples of other names than those of the labels.")
+        index = found["index"]
+    for column in columns:
+        if column in (INDEX, index):
+            raise ValueError(f"column must not be {column!r}, which holds the names of the samples.")
+
+
+def _start(file: Any, samples: Sequence[str], features: Sequence[str]) -> None:
+    """Write what every AnnData file has."""
+    _mark(file, "anndata", "0.1.0")
+    for name, index in {"obs": samples, "var": features}.items():
+        group = _mark(file.create_group(name), "dataframe")
+        group.attrs.update({"_index": INDEX, "column-order": np.empty(0, dtype=float)})
+        _write_array(group, INDEX, np.array(index, dtype=object))
+    for name in ("layers", "obsm", "obsp", "uns", "varm", "varp"):
+        _mark(file.create_group(name), "dict", "0.1.0")
+
+
+def _write_column(obs: Any, name: str, values: Array) -> None:
+    """Write the last column, as numbers or categories; an older one of that name is replaced."""
+    import h5py
+
+    others = [each for each in map(as_text, obs.attrs.get("column-order", ())) if each != name]
+    if values.dtype.kind == "f":
+        _write_array(obs, name, values)
+    else:
+        categories, codes = np.unique(values, return_inverse=True)
+        if name in obs:
+            del obs[name]
+        group = _mark(obs.create_group(name), "categorical")
+        group.attrs["ordered"] = False
+        _write_array(group, "categories", np.array(list(map(str, categories)), dtype=object))
+        _write_array(group, "codes", codes.ravel().astype(np.min_scalar_type(-len(categories))))
+    obs.attrs.create("column-order", [*others, name], dtype=h5py.string_dtype())
+
+
+def _write_array(group: Any, name: str, values: Array) -> None:
+    """Write numbers, or strings of type object; an older array of that name is replaced."""
+    import h5py
+
+    if name in group:
+        del group[name]
+    is_text = values.dtype.kind == "O"
+    dtype = h5py.string_dtype() if is_text else values.dtype
+    _mark(group.create_dataset(name, data=values, dtype=dtype), "string-array" if is_text else "array")
+
+
+def _mark(item: Any, kind: str, version: str = "0.2.0") -> Any:
+    item.attrs["encoding-type"], item.attrs["encoding-version"] = kind, version
+    return item
+
+
+def _count(length: int) -> tuple[str, ...]:
+    return tuple(map(str, range(length)))

@@ -16,8 +16,8 @@ from numpy.lib import format as npy_format
 from .._backend import Array
 from .._files import write_atomically, writing
 from .formats import find_writer
-from .h5ad import check_h5ad_columns
-from .rows import checked_names
+from .hdf5 import check_h5ad_columns
+from .table import checked_names
 from .text import write_lines
 
 CONFIDENCE = "confidence"
@@ -83,12 +83,9 @@ def write_labels(
 
     Raises
     ------
-    ValueError
-        The extension is not known, or the arguments do not match.
-    OSError
-        "cannot write <path>: <reason>".
-    ImportError
-        The package that writes this format is missing.
+    ValueError, OSError, ImportError
+        The extension is not known, or the arguments do not match; "cannot write <path>: <reason>"; the package that
+        writes this format is missing.
 
     Examples
     --------
@@ -154,10 +151,8 @@ def write_parquet(path: Path, found: Labels) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns = found.columns()
-    table = pa.Table.from_arrays([pa.array(column) for column in columns.values()], names=list(columns))
     with writing(path) as file:
-        pq.write_table(table, file)
+        pq.write_table(pa.table(found.columns()), file)
 
 
 def write_json(path: Path, found: Labels) -> None:

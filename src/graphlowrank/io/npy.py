@@ -16,8 +16,7 @@ from .._file_errors import invalid_file, reading
 from .._files import writing
 from .contents import Entry, check_table, choose
 from .memory import check_room
-from .rows import Rows
-from .table import Table, compressed
+from .table import Rows, Table, compressed, table_type
 
 _SPARSE_PARTS = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
 
@@ -91,12 +90,10 @@ def _read_sparse(file: _Archive) -> sp.csr_array:
         return compressed(data, first, second, shape.tolist(), kind, path)
     check_table(shape.tolist(), data.dtype, path)
     check_room(8 * (int(shape[0]) + 1), path)  # row pointers
-    same = data.shape == first.shape == second.shape and data.ndim == 1 and first.dtype.kind in "ui"
-    if not same or (first.size and (first.min() < 0 or first.max() >= shape[0])):
-        raise invalid_file(path, "is damaged: the parts of its sparse matrix do not fit each other.")
-    order = np.argsort(first, kind="stable")
-    counts = np.bincount(first.astype(np.int64), minlength=int(shape[0]))
-    return compressed(data[order], second[order], np.append(0, np.cumsum(counts)), shape.tolist(), "csr", path)
+    if first.dtype.kind not in "ui" or second.dtype.kind not in "ui":
+        raise invalid_file(path, "is damaged: its sparse matrix has indices that are not whole numbers.")
+    # Unlike those of compressed matrices, scipy checks all of these indices.
+    return sp.coo_array((data.astype(table_type(data.dtype)), (first, second)), shape=tuple(shape.tolist())).tocsr()
 
 
 def write_npy(path: Path, rows: Rows) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 from .._file_errors import invalid_file, reading
 from .._files import writing
 from .memory import check_room
-from .rows import Rows
-from .table import Table, table_type
+from .table import Rows, Table, table_type
 
 _BLOCK_ROWS = 2**16
 _BLOCK_CELLS = 2**21
@@ -34,8 +33,6 @@ def read_parquet(path: Path) -> Table:
         names: list[str] = []
         for batch in file.iter_batches(max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // len(columns)))):
             stop = start + batch.num_rows
-            if stop > n_rows:
-                raise ValueError("it has more rows than it claims")
             if values.dtype.kind != "f" and any(batch.column(number).null_count for number in columns):
                 check_room(8 * values.size, path)
                 values = values.astype(float)  # integers cannot be missing
@@ -43,8 +40,8 @@ def read_parquet(path: Path) -> Table:
                 values[start:stop, place] = batch.column(number).to_numpy(zero_copy_only=False)
             names += [] if index is None else map(str, batch.column(index).to_pylist())
             start = stop
-        if start < n_rows:
-            raise ValueError("it has fewer rows than it claims")
+        if start != n_rows:
+            raise ValueError(f"it claims {n_rows} rows and has {start}")
     return Table(values, None if index is None else tuple(names), tuple(schema.names[number] for number in columns))
 
 

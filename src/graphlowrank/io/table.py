@@ -1,8 +1,8 @@
-"""The record that every reader returns, and sparse matrices made of checked parts."""
+"""What is read and written: a table of checked values, and a matrix of any kind as blocks of dense rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from .._backend import Array
 from .._file_errors import invalid_file, reading
 from .contents import check_table
 from .memory import check_room
+
+BLOCK_BYTES = 2**24  # of the rows that are written at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +115,7 @@ def compressed(data: Array, indices: Array, indptr: Array, shape: Sequence[int],
     if len(indices) and (indices.min() < 0 or indices.max() >= minor):
         raise invalid_file(path, "is damaged: its sparse matrix has indices outside its shape.")
     check_room(8 * (minor + 1), path)  # row pointers, if it is stored by columns
-    index_type = np.int32 if max(major, minor, len(data)) < 2**31 else np.int64
-    parts = (
-        np.asarray(data).astype(table_type(data.dtype), copy=False),
-        indices.astype(index_type, copy=False),
-        indptr.astype(index_type, copy=False),
-    )
+    parts = (np.asarray(data).astype(table_type(data.dtype), copy=False), indices, indptr)
     matrix = sp.csr_array(parts, shape=shape) if axis == "csr" else sp.csc_array(parts, shape=shape).tocsr()
     matrix.sum_duplicates()  # sorts the indices, too
     return matrix
@@ -128,3 +125,67 @@ def _is_mapped(values: Any) -> bool:
     while values is not None and not isinstance(values, np.memmap):
         values = getattr(values, "base", None)
     return values is not None
+
+
+# --- writing ---
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A matrix to be written and its names; build with :meth:`of`."""
+
+    matrix: Any
+    shape: tuple[int, int]
+    dtype: np.dtype
+    sample_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+    block_bytes: int = BLOCK_BYTES
+
+    @classmethod
+    def of(cls, matrix: Any, sample_names: Sequence[str] | None, feature_names: Sequence[str] | None) -> Rows:
+        """Check that it is a matrix of real numbers, with as many names as rows and columns."""
+        if not hasattr(matrix, "shape"):
+            matrix = np.asarray(matrix)
+        shape = tuple(matrix.shape)
+        if len(shape) != 2 or min(shape) < 1:
+            raise ValueError(f"matrix must have two axes and at least one entry; got the shape {shape}.")
+        dtype = np.dtype(matrix.dtype) if hasattr(matrix, "dtype") else _dense(matrix[:1]).dtype
+        if dtype.kind not in "buif":
+            raise ValueError(f"matrix must hold real numbers; got {dtype}.")
+        samples = checked_names(sample_names, shape[0], "sample_names")
+        features = checked_names(feature_names, shape[1], "feature_names")
+        matrix = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
+        return cls(matrix, (shape[0], shape[1]), table_type(dtype), samples, features)
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Sample and feature names, those that are given."""
+        names = {"sample_names": self.sample_names, "feature_names": self.feature_names}
+        return {name: found for name, found in names.items() if found is not None}
+
+    def blocks(self) -> Iterator[Array]:
+        """Yield dense rows, a few megabytes at a time."""
+        step = max(1, self.block_bytes // (self.shape[1] * self.dtype.itemsize))
+        for start in range(0, self.shape[0], step):
+            yield np.ascontiguousarray(_dense(self.matrix[start : start + step]), self.dtype)
+
+    def fill(self, out: Any) -> Any:
+        """Copy all rows to ``out``, an array or what can be assigned to like one, and return it."""
+        start = 0
+        for block in self.blocks():
+            out[start : start + len(block)] = block
+            start += len(block)
+        return out
+
+
+def checked_names(names: Sequence[str] | None, length: int, what: str) -> tuple[str, ...] | None:
+    """Return names as strings; ValueError unless there are ``length`` of them."""
+    if names is None:
+        return None
+    if len(names) != length:
+        raise ValueError(f"{what} must have {length} names; got {len(names)}.")
+    return tuple(map(str, names))
+
+
+def _dense(block: Any) -> Array:
+    return block.toarray() if sp.issparse(block) else np.asarray(block)

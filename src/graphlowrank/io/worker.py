@@ -1,9 +1,8 @@
 """Run a reader in a child process with limits on memory and time.
 
-scipy.io, h5py and the codecs of zarr crash or hang on some damaged files. A guarded reader runs in a child process: if
-that crashes, hangs or runs out of memory, the file is damaged and this process goes on. Starting it takes about 0.2 s,
-so readers that proved safe run without it. Nothing is pickled: the child sends lines of JSON, each array follows as
-blocks of raw bytes.
+scipy.io, h5py and the codecs of zarr crash or hang on some damaged files: then the file is damaged, and this process
+goes on. Starting the child takes about 0.2 s, so readers that proved safe run without it. Nothing is pickled: the child
+sends a line of JSON, then each array as blocks of raw bytes.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from pkgutil import resolve_name
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ SLOWEST = 2**23  # bytes per second of the slowest reader: large files get more 
 ORPHAN_TIMEOUT = 600  # seconds after which the child ends itself, should this process be gone
 BLOCK_BYTES = 2**22
 LIBRARY_BYTES = 2**31  # address space of the child's libraries, not counted as memory of the file
+_ARRAY = "shape of an array"  # key of its description in an answer
 _ERRORS = {"InvalidFileError": InvalidFileError, "ImportError": ImportError, "MemoryError": MemoryError}
 _BOOT = """
 import json, sys
@@ -46,7 +47,8 @@ serve(request)
 """
 
 
-class FileArray(NamedTuple):
+@dataclass(frozen=True)
+class FileArray:
     """An array that lies uncompressed in the file: it is mapped, not copied."""
 
     shape: tuple[int, ...]
@@ -67,26 +69,33 @@ def run_guarded(function: str, path: Path, *, timeout: float | None = None, **op
     request = {
         "sys_path": sys.path, "memory": allowed_bytes(), "function": function, "path": str(path), "options": options,
     }  # fmt: skip
+    limit = TIMEOUT + path.stat().st_size / SLOWEST if timeout is None else timeout
     # One thread: nothing is computed there, and starting more takes longer than reading a small file.
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with reading(path), subprocess.Popen(
         [sys.executable, "-I", "-c", _BOOT],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
     ) as process:  # fmt: skip
+
+        def array(found: dict[str, Any]) -> Any:
+            return _receive_array(process, limit, found, path) if _ARRAY in found else found
+
         try:
             pipe: Any = process.stdin
             with suppress(OSError), pipe:  # a child that died at once is reported below
                 pipe.write(json.dumps(request).encode() + b"\n")
-            limit = TIMEOUT + path.stat().st_size / SLOWEST if timeout is None else timeout
-            answer = _receive(process, limit)
-            check_room(sum(_n_bytes(each) for each in answer["arrays"] if "offset" not in each), path)
-            arrays = [_receive_array(process, limit, each, path) for each in answer["arrays"]]
-            return _decode(answer["result"], arrays)
+            return _receive(process, limit, object_hook=array)["result"]
         finally:
             process.kill()
 
 
-def _receive(process: subprocess.Popen[bytes], timeout: float, into: memoryview | None = None) -> Any:
+def _receive(
+    process: subprocess.Popen[bytes],
+    timeout: float,
+    *,
+    into: memoryview | None = None,
+    object_hook: Callable[[dict[str, Any]], Any] | None = None,
+) -> Any:
     """Return the next message, or fill ``into``; ValueError if the child reports one, has died or is silent."""
     pipe: Any = process.stdout
     timer = threading.Timer(timeout, process.kill)
@@ -99,41 +108,30 @@ def _receive(process: subprocess.Popen[bytes], timeout: float, into: memoryview 
     if not complete:
         reason = f"did not finish within {timeout:g} s" if time.monotonic() - start >= timeout else "crashed"
         raise ValueError(f"the library that reads it {reason}")
-    message = json.loads(line) if into is None else None
+    message = json.loads(line, object_hook=object_hook) if into is None else None
     if isinstance(message, dict) and "error" in message:
         raise _ERRORS.get(message["kind"], ValueError)(message["error"])
     return message
 
 
-def _n_bytes(found: dict[str, Any]) -> int:
-    n_bytes: int = math.prod(found["shape"]) * np.dtype(found["dtype"]).itemsize
-    return n_bytes
-
-
 def _receive_array(process: subprocess.Popen[bytes], timeout: float, found: dict[str, Any], path: Path) -> Array:
-    dtype, shape = np.dtype(found["dtype"]), tuple(found["shape"])
+    shape, dtype = tuple(found[_ARRAY]), np.dtype(found["dtype"])
+    n_bytes = math.prod(shape) * dtype.itemsize
     if "offset" in found:
-        if found["offset"] + _n_bytes(found) > path.stat().st_size:
+        if found["offset"] + n_bytes > path.stat().st_size:
             raise ValueError("it is truncated")
         return np.memmap(path, dtype, "r", found["offset"], shape)
-    out = np.empty(shape[::-1] if found["transposed"] else shape, dtype)
+    check_room(n_bytes, path)
+    out = np.empty(shape, dtype)
     view, start = out.reshape(-1).view(np.uint8).data, 0
     while size := _receive(process, timeout):
-        if start + size > len(view):
+        if start + size > n_bytes:
             raise ValueError("an array has more values than it claims")
-        _receive(process, timeout, view[start : start + size])
+        _receive(process, timeout, into=view[start : start + size])
         start += size
-    if start < len(view):
+    if start < n_bytes:
         raise ValueError("an array has fewer values than it claims")
     return out.T if found["transposed"] else out
-
-
-def _decode(found: Any, arrays: list[Array]) -> Any:
-    if isinstance(found, list):
-        return [_decode(each, arrays) for each in found]
-    if isinstance(found, dict):
-        return arrays[found["array"]] if set(found) == {"array"} else {k: _decode(v, arrays) for k, v in found.items()}
-    return found
 
 
 # --- the child ---------------------------------------------------------------------------------------------------
@@ -144,19 +142,17 @@ def serve(request: dict[str, Any]) -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # libraries may print
     _limit_memory(request["memory"])
-    _end_after(ORPHAN_TIMEOUT)
+    _postpone_end()
     warnings.simplefilter("ignore")
+    arrays: list[Any] = []
     try:
-        module, _, name = request["function"].partition(":")
-        result = getattr(import_module(module), name)(Path(request["path"]), **request["options"])
-        arrays: list[Any] = []
-        _send(out, {"result": _encode(result, arrays), "arrays": [_describe(array) for array in arrays]})
+        result = resolve_name(request["function"])(Path(request["path"]), **request["options"])
+        _send(out, {"result": result}, default=lambda found: _describe(found, arrays))
         for array in arrays:
-            if not isinstance(array, FileArray):
-                for block in _blocks(array.T if _is_transposed(array) else array):
-                    _send(out, block.nbytes)
-                    out.write(block.data.cast("B"))
-                _send(out, 0)
+            for block in _blocks(array):
+                _send(out, block.nbytes)
+                out.write(block.data.cast("B"))
+            _send(out, 0)
     except Exception as error:
         kind = next((name for name, kind in _ERRORS.items() if isinstance(error, kind)), "ValueError")
         _send(out, {"error": str(error) or type(error).__name__, "kind": kind})
@@ -171,38 +167,28 @@ def _limit_memory(limit: int) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (limit + LIBRARY_BYTES, hard))
 
 
-def _end_after(seconds: int) -> None:
+def _postpone_end() -> None:
     if hasattr(signal, "alarm"):  # not on Windows
-        signal.alarm(seconds)  # ends the process even within a loop of a library
+        signal.alarm(ORPHAN_TIMEOUT)  # ends the process even within a loop of a library
 
 
-def _send(out: IO[bytes], message: object) -> None:
-    _end_after(ORPHAN_TIMEOUT)
-    out.write(json.dumps(message).encode() + b"\n")
+def _send(out: IO[bytes], message: object, default: Callable[[Any], Any] | None = None) -> None:
+    _postpone_end()
+    out.write(json.dumps(message, default=default).encode() + b"\n")
     out.flush()
 
 
-def _encode(found: Any, arrays: list[Any]) -> Any:
-    """Return JSON; arrays are replaced by their numbers and appended to ``arrays``."""
-    if hasattr(found, "dtype") and found.shape:
-        arrays.append(found)
-        return {"array": len(arrays) - 1}
-    if isinstance(found, dict):
-        return {name: _encode(each, arrays) for name, each in found.items()}
-    if isinstance(found, list | tuple):
-        return [_encode(each, arrays) for each in found]
-    return found.item() if hasattr(found, "item") else found
-
-
-def _describe(array: Any) -> dict[str, Any]:
-    if array.dtype.kind not in "buifc":
-        raise ValueError(f"an array holds {array.dtype}")
-    found = {"shape": list(array.shape), "dtype": array.dtype.str}
-    return found | ({"offset": array.offset} if isinstance(array, FileArray) else {"transposed": _is_transposed(array)})
-
-
-def _is_transposed(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.flags.f_contiguous and not array.flags.c_contiguous
+def _describe(found: Any, arrays: list[Any]) -> Any:
+    """Return JSON in place of an array, which is appended to ``arrays`` unless it is mapped, or of a numpy number."""
+    if not found.shape:
+        return found.item()
+    if found.dtype.kind not in "buifc":
+        raise ValueError(f"an array holds {found.dtype}")
+    if isinstance(found, FileArray):
+        return {_ARRAY: found.shape, "dtype": found.dtype.str, "offset": found.offset}
+    transposed = isinstance(found, np.ndarray) and found.flags.f_contiguous and not found.flags.c_contiguous
+    arrays.append(found.T if transposed else found)
+    return {_ARRAY: arrays[-1].shape, "dtype": found.dtype.str, "transposed": transposed}
 
 
 def _blocks(array: Any) -> Iterator[Array]:

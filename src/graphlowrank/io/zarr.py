@@ -9,18 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._file_errors import invalid_file
+from .._files import placing
 from .contents import choose, entries_of, read_matrix
-from .outputs import ZARR_FILES, is_zarr, placing
 
 if TYPE_CHECKING:
-    from .rows import Rows
+    from .table import Rows
 
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 MAX_CHUNKS = 2**20  # each is a file to look for
 _CODECS = {  # that decode bytes; others could execute code of the file
     *("zlib", "gzip", "zstd", "lz4", "blosc", "bz2", "lzma", "shuffle", "delta"),
     *("bytes", "transpose", "crc32c", "sharding_indexed"),
     *("numcodecs.zlib", "numcodecs.bz2", "numcodecs.lzma", "numcodecs.lz4", "numcodecs.shuffle", "numcodecs.delta"),
 }
+
+
+def is_zarr(folder: Path) -> bool:
+    """Whether a folder is a zarr array or group."""
+    return any((folder / name).is_file() for name in ZARR_FILES)
 
 
 def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNKS) -> dict[str, Any]:
@@ -90,6 +96,8 @@ def write_zarr(path: Path, rows: Rows) -> None:
     """Write a matrix as "X" of a group; its names are attributes."""
     import zarr
 
+    if path.is_dir() and any(path.iterdir()) and not is_zarr(path):
+        raise FileExistsError(f"{path} is a folder of other files, which are not replaced.")
     with placing(path) as place:
         attributes: Any = {name: list(names) for name, names in rows.names.items()}
         group = zarr.open_group(store=str(place), mode="w", attributes=attributes)

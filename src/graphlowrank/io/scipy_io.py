@@ -1,25 +1,28 @@
-"""Matlab's .mat files: up to version 7.2 by scipy, version 7.3 (HDF5) by h5py. Readers run in the worker process."""
+"""Matlab's .mat files and Matrix Market files (.mtx), by scipy.io; version 7.3 of .mat is HDF5. Read in the worker."""
 
 from __future__ import annotations
 
+import gzip
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._files import writing
-from .contents import Entry, check_table, choose, number_type
+from .contents import Entry, check_table, choose, is_dataset, number_type
 from .memory import check_room
 
 if TYPE_CHECKING:
-    from .rows import Rows
+    from .table import Rows
 
 MAX_BYTES = 2**31  # of one variable in version 5
 _CLASSES = {"double": "f8", "single": "f4", "logical": "?", "sparse": "f8"} | {
     f"{sign}int{bits}": f"{sign or 'i'}{bits // 8}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 _HDF5 = b"\x89HDF\r\n\x1a\n"
+_FRACTIONAL_INDEX = re.compile(rb"^[ \t]*\d+(?:[ \t]+\d+)?[.eE]", re.MULTILINE)
 
 
 def read_matlab(path: Path, key: str | None = None) -> dict[str, Any]:
@@ -48,10 +51,14 @@ def _read_scipy(path: Path, key: str | None) -> dict[str, Any]:
         values = values.tocsc()  # those of version 4 are lists of coordinates
         # Matlab stores integers in the smallest type that holds them, but all of its sparse numbers are double.
         data = values.data if values.data.dtype.kind in "fc" else values.data.astype(float)
-        values = {"data": data, "indices": values.indices, "indptr": values.indptr, "shape": shape, "axis": "csc"}
+        values = _parts(data, values.indices, values.indptr, shape, "csc")
     elif values.dtype.kind in "buif":
         values = values.astype(dtype, copy=False)
     return {"values": values, **{name: _strings(variables[name]) for name in names}}
+
+
+def _parts(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...], axis: str) -> dict[str, Any]:
+    return {"data": data, "indices": indices, "indptr": indptr, "shape": shape, "axis": axis}
 
 
 def _strings(cells: Any) -> list[str] | None:
@@ -68,10 +75,10 @@ def _read_hdf5(path: Path, key: str | None) -> dict[str, Any]:
     entries = {name: _entry(items, name) for name in names}
     key = choose(entries, key, path)
     check_table(*entries[key], path)
-    if hasattr(items[key], "dtype"):
+    if is_dataset(items[key]):
         return {"values": as_array(items[key], path), "transposed": True}
     data, rows, ends = (as_array(items[f"{key}/{part}"], path) for part in ("data", "ir", "jc"))
-    return {"values": {"data": data, "indices": rows, "indptr": ends, "shape": entries[key].shape, "axis": "csc"}}
+    return {"values": _parts(data, rows, ends, entries[key].shape, "csc")}
 
 
 def _entry(items: dict[str, Any], name: str) -> Entry:
@@ -79,7 +86,7 @@ def _entry(items: dict[str, Any], name: str) -> Entry:
     if "MATLAB_sparse" in attributes and all(f"{name}/{part}" in items for part in ("data", "ir", "jc")):
         shape = (int(attributes["MATLAB_sparse"]), items[f"{name}/jc"].size - 1)
         return Entry(shape, number_type(items[f"{name}/data"].dtype))
-    if not hasattr(items[name], "dtype") or attributes.get("MATLAB_class") in {b"char", b"cell", b"struct"}:
+    if not is_dataset(items[name]) or attributes.get("MATLAB_class") in {b"char", b"cell", b"struct"}:
         return Entry((getattr(items[name], "shape", None) or ())[::-1], None)
     return Entry((items[name].shape or ())[::-1], number_type(items[name].dtype))
 
@@ -94,3 +101,30 @@ def write_matlab(path: Path, rows: Rows, *, max_bytes: int = MAX_BYTES) -> None:
     with writing(path) as file:
         cells = {name: np.array(names, dtype=object) for name, names in rows.names.items()}
         savemat(file, {**cells, "X": rows.fill(np.empty(rows.shape, rows.dtype, order="F"))})
+
+
+# --- Matrix Market ---
+
+
+def read_market(path: Path) -> dict[str, Any]:
+    """Read a Matrix Market file: sparse if it lists entries, dense if it lists all values."""
+    import scipy.io
+
+    n_rows, n_columns, n_entries, layout, field, symmetry = scipy.io.mminfo(path)
+    check_table((n_rows, n_columns), np.dtype(complex if field == "complex" else float), path)
+    if symmetry != "general" and n_rows != n_columns:
+        raise ValueError(f"it is {symmetry} but of shape {n_rows, n_columns}")
+    check_room(8 * n_entries if layout == "array" else 24 * n_entries + 8 * n_rows, path)
+    if layout == "array":
+        return {"values": scipy.io.mmread(path)}
+    _check_indices(path)
+    matrix = scipy.io.mmread(path).tocsr()
+    return {"values": _parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape, "csr")}
+
+
+def _check_indices(path: Path) -> None:
+    """Raise if a row or column index is not an integer: scipy reads ``1 1.5 1`` as another entry."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        while lines := file.readlines(2**24):
+            if _FRACTIONAL_INDEX.search(b"".join(lines)):
+                raise ValueError("an index is not an integer")
