@@ -73,12 +73,6 @@ def make_low_rank_on_graphs(
         Standard deviation of the outliers, in standard deviations of the matrix.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Examples
-    --------
-    >>> data = make_low_rank_on_graphs(200, 60, rank=3, random_state=0)
-    >>> int(np.linalg.matrix_rank(data.X_true))
-    3
     """
     rng = check_random_state(random_state)
     sample_points, labels = _points(n_samples, rank, shape, rng)

@@ -53,12 +53,6 @@ def make_moving_square(
         Side of the square in pixels, less than both sides of the image.
     light : float, default=0.0
         Amplitude of the lighting, which rises and falls once in the video, between 0 and 0.5.
-
-    Examples
-    --------
-    >>> video = make_moving_square(10, (12, 16), size=4, light=0.1)
-    >>> video.X.shape, int(video.masks[0].sum())
-    ((10, 192), 16)
     """
     height, width = (int(side) for side in image_shape)
     if n_frames < 1:
@@ -121,11 +115,6 @@ def shepp_logan_phantom(size: int = 256) -> Array:
     ----------
     size : int, default=256
         Height and width in pixels; the centers of the outermost pixels are at -1 and 1.
-
-    Examples
-    --------
-    >>> shepp_logan_phantom(9)[4]
-    array([0. , 0. , 0.2, 0. , 0.2, 0. , 0.2, 0. , 0. ])
     """
     if size < 1:
         raise ValueError(f"size must be positive, got {size}.")

@@ -15,9 +15,9 @@ SPARSE_PARTS = ("data", "indices", "indptr")
 USUAL_NAMES = ("X", "data", "fea", "values")  # in order of preference
 
 
-def need(package: str, purpose: str) -> None:
+def need(package: str | None, purpose: str) -> None:
     """Raise ImportError that names what to install unless a package is there; importing it would take time."""
-    if find_spec(package) is None:
+    if package is not None and find_spec(package) is None:
         title = "Pillow" if package == "PIL" else package
         raise ImportError(f"{purpose} needs {title}: pip install graphlowrank[io]")
 

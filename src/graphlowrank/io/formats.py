@@ -121,8 +121,7 @@ def read(
             taking = [each for other in FORMATS if name in other.options for each in other.extensions]
             raise ValueError(f"{path} takes no {name}: that is for {', '.join(taking)} files.")
     path.stat()
-    if found.package is not None:
-        need(found.package, f"Reading {f'{extension} files' if extension != PICTURES else 'a folder of pictures'}")
+    need(found.package, "Reading a folder of pictures" if extension == PICTURES else f"Reading {extension} files")
     reader, options = _full_name(str(found.reader)), {name: options[name] for name in found.options}
     if found.is_guarded:
         table = from_worker(run_guarded(reader, path, **options), path)
@@ -154,19 +153,12 @@ def write_matrix(
     sample_names, feature_names : sequence of str, optional
         Names of rows and columns.
 
-    Raises
-    ------
-    ValueError, OSError, ImportError
-        The extension is not known, or the matrix is not one of real numbers; "cannot write <path>: <reason>"; the
-        package that writes this format is missing.
-
     Examples
     --------
     >>> import tempfile
-    >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "clean.csv")
-    ...     write_matrix(path, np.eye(2), ["a", "b"], ["x", "y"])
+    ...     write_matrix(path, [[1.0, 0.0], [0.0, 1.0]], ["a", "b"], ["x", "y"])
     ...     path.read_text()
     ',x,y\na,1.0,0.0\nb,0.0,1.0\n'
     """
@@ -175,18 +167,13 @@ def write_matrix(
 
 
 def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:
-    """Return the function that writes matrices ("writer") or labels ("label_writer") to this path.
-
-    Raises ValueError if the extension is not known, ImportError if a package is missing: also called before the work.
-    """
+    """Return the function that writes matrices ("writer") or labels ("label_writer"); raise before the work if none."""
     known = {each: found for found in FORMATS if getattr(found, kind) for each in found.extensions
              if not each.endswith(".gz")}  # fmt: skip
     extension = path.suffix.lower()
     if extension not in known:
         raise ValueError(f"{path} is not of a known kind: {', '.join(known)}.")
-    package = known[extension].package
-    if package is not None:
-        need(package, f"Writing {extension} files")
+    need(known[extension].package, f"Writing {extension} files")
     writer: Callable[..., None] = resolve_name(_full_name(getattr(known[extension], kind)))
     return writer
 

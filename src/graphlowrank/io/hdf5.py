@@ -153,10 +153,7 @@ def write_h5ad(path: Path, rows: Rows) -> None:
 
 
 def write_h5ad_labels(path: Path, labels: Labels) -> None:
-    """Add columns to ``obs`` and scores to ``obsm``, in a copy of an .h5ad file or in a new one.
-
-    Integers and strings become categories, which is what single-cell tools expect of clusters.
-    """
+    """Add columns to ``obs`` and scores to ``obsm``, in a copy of an .h5ad file or in a new one."""
     import h5py
 
     columns = {labels.column: labels.labels}
@@ -179,10 +176,7 @@ def write_h5ad_labels(path: Path, labels: Labels) -> None:
 def check_h5ad_columns(
     columns: Iterable[str], source: Path | None, n_samples: int | None = None, names: tuple[str, ...] | None = None
 ) -> None:
-    """Raise ValueError unless columns can be added to an .h5ad file, or to a new one if ``source`` is None.
-
-    The file must not be damaged, must have these samples, and an index of another name than the columns.
-    """
+    """Raise ValueError unless columns can be added to ``source``, which must have these samples, or to a new file."""
     index = INDEX
     if source is not None:
         found = run_guarded(f"{__name__}:describe_h5ad", source, n_samples=n_samples)
@@ -210,7 +204,7 @@ def _start(file: Any, samples: Sequence[str], features: Sequence[str]) -> None:
 
 
 def _write_column(obs: Any, name: str, values: Array) -> None:
-    """Write the last column, as numbers or categories; an older one of that name is replaced."""
+    """Write the last column, as numbers or as the categories that single-cell tools expect of clusters."""
     import h5py
 
     others = [each for each in map(as_text, obs.attrs.get("column-order", ())) if each != name]

@@ -81,12 +81,6 @@ def write_labels(
         An .h5ad file to which labels and scores are added: ``path`` is a copy of it, or the file itself, which is
         replaced once the new one is complete. It must have as many samples, of the same names.
 
-    Raises
-    ------
-    ValueError, OSError, ImportError
-        The extension is not known, or the arguments do not match; "cannot write <path>: <reason>"; the package that
-        writes this format is missing.
-
     Examples
     --------
     >>> import tempfile

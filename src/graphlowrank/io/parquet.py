@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +48,7 @@ def _index_column(schema: Any) -> int | None:
     """Return the number of the column with sample names: pandas' index, or the first column of text."""
     import pyarrow as pa
 
-    pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    marked = pandas.get("index_columns", [])
+    marked = (schema.pandas_metadata or {}).get("index_columns", [])
     if len(marked) == 1 and isinstance(marked[0], str) and schema.names.count(marked[0]) == 1:
         return int(schema.names.index(marked[0]))
     for number, whole in enumerate(schema.types):

@@ -50,15 +50,10 @@ def _read_scipy(path: Path, key: str | None) -> dict[str, Any]:
     if sp.issparse(values):
         values = values.tocsc()  # those of version 4 are lists of coordinates
         # Matlab stores integers in the smallest type that holds them, but all of its sparse numbers are double.
-        data = values.data if values.data.dtype.kind in "fc" else values.data.astype(float)
-        values = _parts(data, values.indices, values.indptr, shape, "csc")
+        values = values if values.dtype.kind in "fc" else values.astype(float)
     elif values.dtype.kind in "buif":
         values = values.astype(dtype, copy=False)
     return {"values": values, **{name: _strings(variables[name]) for name in names}}
-
-
-def _parts(data: Any, indices: Any, indptr: Any, shape: tuple[int, ...], axis: str) -> dict[str, Any]:
-    return {"data": data, "indices": indices, "indptr": indptr, "shape": shape, "axis": axis}
 
 
 def _strings(cells: Any) -> list[str] | None:
@@ -78,7 +73,7 @@ def _read_hdf5(path: Path, key: str | None) -> dict[str, Any]:
     if is_dataset(items[key]):
         return {"values": as_array(items[key], path), "transposed": True}
     data, rows, ends = (as_array(items[f"{key}/{part}"], path) for part in ("data", "ir", "jc"))
-    return {"values": _parts(data, rows, ends, entries[key].shape, "csc")}
+    return {"values": {"data": data, "indices": rows, "indptr": ends, "shape": entries[key].shape, "axis": "csc"}}
 
 
 def _entry(items: dict[str, Any], name: str) -> Entry:
@@ -118,8 +113,7 @@ def read_market(path: Path) -> dict[str, Any]:
     if layout == "array":
         return {"values": scipy.io.mmread(path)}
     _check_indices(path)
-    matrix = scipy.io.mmread(path).tocsr()
-    return {"values": _parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape, "csr")}
+    return {"values": scipy.io.mmread(path).tocsr()}
 
 
 def _check_indices(path: Path) -> None:

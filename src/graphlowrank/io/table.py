@@ -127,9 +127,6 @@ def _is_mapped(values: Any) -> bool:
     return values is not None
 
 
-# --- writing ---
-
-
 @dataclass(frozen=True)
 class Rows:
     """A matrix to be written and its names; build with :meth:`of`."""

@@ -265,9 +265,6 @@ def _has_index(rows: list[list[str]], n_columns: int) -> bool:
     return n_columns > 1 and any(_is_text(row[0]) and not _has_decimal_comma(row[0]) for row in rows)
 
 
-# --- writing ---
-
-
 def write_text(path: Path, rows: Rows) -> None:
     """Write a matrix as .csv or .tsv."""
     features = rows.feature_names

@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from .._file_errors import InvalidFileError, reading
+from .contents import SPARSE_PARTS
 from .memory import allowed_bytes, check_room
 
 if TYPE_CHECKING:
@@ -59,10 +60,10 @@ class FileArray:
 def run_guarded(function: str, path: Path, *, timeout: float | None = None, **options: Any) -> Any:
     """Call a reader, named "module:function", with a path and options of JSON types in a child process.
 
-    It may return nested dicts and lists of JSON values, arrays of numbers, :class:`FileArray`, and what can be sliced
-    like an array (h5py, zarr), which is read block by block; they come back as arrays in memory, or mapped. Raises
-    ValueError if the reader raises an exception, crashes, runs out of memory, or sends nothing for ``timeout`` seconds
-    (by default ``TIMEOUT``, and longer for large files).
+    It may return nested dicts and lists of JSON values, arrays of numbers, :class:`FileArray`, what can be sliced like
+    an array (h5py, zarr) and is read block by block, and sparse matrices. They come back as arrays in memory, or
+    mapped; a sparse matrix as a dict of its parts. Raises ValueError if the reader raises an exception, crashes, runs
+    out of memory, or sends nothing for ``timeout`` seconds (by default ``TIMEOUT``, and longer for large files).
     """
     if not path.is_dir():
         path.open("rb").close()  # raises the errors of the operating system
@@ -180,6 +181,8 @@ def _send(out: IO[bytes], message: object, default: Callable[[Any], Any] | None 
 
 def _describe(found: Any, arrays: list[Any]) -> Any:
     """Return JSON in place of an array, which is appended to ``arrays`` unless it is mapped, or of a numpy number."""
+    if hasattr(found, "indptr"):
+        return {part: getattr(found, part) for part in (*SPARSE_PARTS, "shape")} | {"axis": found.format}
     if not found.shape:
         return found.item()
     if found.dtype.kind not in "buifc":
