@@ -139,13 +139,6 @@ def make_block_matrix(
         Standard deviation of the normal noise, in standard deviations of the noiseless matrix.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Examples
-    --------
-    >>> data = make_block_matrix(120, 60, 3, gap=0.1, random_state=0)
-    >>> values = lowest_eigenpairs(data.sample_graph, 4)[0]
-    >>> round(float(values[2] / values[3]), 2)
-    0.1
     """
     k_samples, k_features = n_clusters, n_clusters if n_feature_clusters is None else n_feature_clusters
     for name, n, k in (("n_samples", n_samples, k_samples), ("n_features", n_features, k_features)):

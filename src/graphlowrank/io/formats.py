@@ -95,11 +95,8 @@ def read(
     Raises
     ------
     ValueError
-        The file is damaged, no table of numbers, or larger than memory (checked before memory is allocated); or an
-        option does not apply to its format. Nothing in a file is executed, and libraries that can crash on damaged
-        files run in a child process (:mod:`graphlowrank.io.worker`).
-    OSError, ImportError
-        The file cannot be opened; the package that reads its format is missing.
+        The file is damaged, no table of numbers, or larger than memory, which is checked before memory is allocated.
+        Nothing in a file is executed; libraries that can crash run in a child process (:mod:`graphlowrank.io.worker`).
 
     Examples
     --------

@@ -12,8 +12,6 @@ from .._file_errors import invalid_file
 
 SHARE = 0.9  # of the free memory
 UNKNOWN = 2**33  # bytes, where the system does not report them
-_MEMINFO = Path("/proc/meminfo")
-_CGROUP = Path("/sys/fs/cgroup")
 
 
 def allowed_bytes() -> int:
@@ -40,7 +38,7 @@ def _free_bytes() -> int:
     if sys.platform == "win32":
         return _free_on_windows()
     with suppress(OSError, ValueError, KeyError):
-        fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
+        fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
         return min(1024 * int(fields["MemAvailable"].split()[0]), _free_in_container())
     with suppress(OSError, ValueError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2  # macOS does not report free memory
@@ -50,8 +48,9 @@ def _free_bytes() -> int:
 def _free_in_container() -> int:
     """Return the bytes below the limit of this process's control group; without a limit, the largest integer."""
     with suppress(OSError, ValueError, KeyError):
-        limit, used = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
-        usage = dict(line.split() for line in (_CGROUP / "memory.stat").read_text().splitlines())
+        group = Path("/sys/fs/cgroup")
+        limit, used = (int((group / name).read_text()) for name in ("memory.max", "memory.current"))
+        usage = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return max(0, limit - used + int(usage["file"]))  # the page cache is freed when memory is needed
     return sys.maxsize
 

@@ -32,7 +32,6 @@ MAX_ARROW_COLUMNS = 50_000  # pyarrow's cost per column and block dominates abov
 MISSING = ("", "NA", "NaN", "nan")
 _N_LINES = 20  # that decide about the layout
 _N_CHARACTERS = 2**24  # after which fewer lines decide
-_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 Cells = tuple["array[float]", list[str]]  # values row by row, and sample names
 
@@ -78,10 +77,9 @@ def _read_arrow(path: Path, layout: Layout, block_bytes: int) -> Cells | None:
     names: list[str] = []
     try:
         with _open(path) as file:
-            file.seek(layout.start)
             reader = arrow_csv.open_csv(
                 file,
-                arrow_csv.ReadOptions(column_names=numbers, block_size=block_bytes),
+                arrow_csv.ReadOptions(column_names=numbers, block_size=block_bytes, skip_rows=layout.n_lines),
                 arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
                 arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING), strings_can_be_null=False),
             )
@@ -104,10 +102,10 @@ def _read_csv(path: Path, layout: Layout, block_bytes: int, max_line: int) -> Ce
     values: array[float] = array("d")
     names: list[str] = []
     with _open(path) as file:
-        file.seek(layout.start)
-        reader = csv.reader(_lines(file, path, max_line), delimiter=layout.delimiter)
+        rows = islice(_lines(file, path, max_line), layout.n_lines, None)
+        reader = csv.reader(rows, delimiter=layout.delimiter)
         for number, row in enumerate(filter(None, reader)):
-            line = layout.line + reader.line_num
+            line = layout.n_lines + reader.line_num
             if len(row) != layout.n_columns:
                 raise invalid_file(path, f"has {len(row)} cells on line {line} where {layout.n_columns} are expected.")
             if number % block_rows == 0:
@@ -150,18 +148,15 @@ class Layout:
     columns: tuple[str, ...] | None  # names of all columns, also that of the sample names; None without a header
     n_columns: int
     has_index: bool  # whether the first column holds the sample names
-    start: int  # byte offset of the first row
-    line: int  # number of lines before it
+    n_lines: int  # before the first row
 
 
 def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line: int = MAX_LINE) -> Layout:
     """Return the layout of a file; ``header`` and ``index`` are detected if None."""
     with _open(path) as file:
-        beginning = file.read(4)
-        if beginning.startswith(_UTF16_BOMS):
+        if file.read(2) in _UTF16_BOMS:
             raise invalid_file(path, "is UTF-16 text; save it as UTF-8.")
-        start = len(_BOM) if beginning.startswith(_BOM) else 0
-        file.seek(start)
+        file.seek(0)
         first = _first_lines(_lines(file, path, max_line))
     if any("\0" in line for line in first):
         raise invalid_file(path, "is not text: it has zero bytes.")
@@ -179,8 +174,7 @@ def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line
     n_columns = len(names or cells[0])
     if index is None:
         index = (names is not None and not names[0].strip()) or _has_index(cells[header:], n_columns)
-    start += sum(len(line.encode()) for line in first[:n_lines])
-    return Layout(delimiter, None if names is None else tuple(names), n_columns, index, start, n_lines)
+    return Layout(delimiter, None if names is None else tuple(names), n_columns, index, n_lines)
 
 
 def _is_number(cell: str) -> bool:
@@ -206,7 +200,7 @@ def _open(path: Path) -> IO[bytes]:
 
 def _lines(file: IO[bytes], path: Path, max_line: int = MAX_LINE) -> Iterator[str]:
     """Yield lines with their ends; ValueError for a very long one, which a few compressed bytes can make."""
-    text = io.TextIOWrapper(file, "utf-8", newline="")
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
     try:
         while line := text.readline(max_line):
             if len(line) >= max_line:
