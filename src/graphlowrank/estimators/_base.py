@@ -1,10 +1,13 @@
-"""What the estimators share: validation, threads and progress of a run, the report, transform."""
+"""What the estimators share: validation, threads and progress of a run, the report, transform.
+
+The parameters of an estimator are the fields of a dataclass: scikit-learn reads the ``__init__`` that this generates.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -58,10 +61,7 @@ class GraphEstimator(BaseEstimator):
         return Options.of(self.get_params(deep=False))
 
     def _validated(self, X: MatrixLike, mask: ArrayLike | None = None, **options: Any) -> Any:
-        """Return data as the pipeline takes them, checked by scikit-learn with its ``options``.
-
-        Sparse data are wrapped; entries that the ``mask`` excludes become NaN.
-        """
+        """Check the data by scikit-learn with its ``options``; entries that the ``mask`` excludes become NaN."""
         if sp.issparse(X) and mask is not None:
             raise ValueError("mask needs dense data: entries that a sparse matrix does not store are zeros.")
         finite: Any = "allow-nan" if self._accepts_missing and not sp.issparse(X) else True
@@ -102,20 +102,16 @@ class GraphEstimator(BaseEstimator):
                 check_indices(given, n, name=f"{axis}_indices")
         return X
 
-    def _check_weights(
-        self, options: Options, X: Data, sample_weight: ArrayLike | None, feature_weight: ArrayLike | None
-    ) -> LossWeights:
-        """Weights of the loss with mean 1: only ratios matter, so gammas keep their meaning."""
-        given = {"sample_weight": sample_weight, "feature_weight": feature_weight}
-        found = []
-        for (name, weights), n in zip(given.items(), X.shape, strict=True):
-            if weights is not None and not options.small_solver.takes_weights:
-                raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
-            found.append(None if weights is None else check_weights(weights, n, name))
-        return LossWeights(*found)
-
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads."""
+        """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads.
+
+        Parameters
+        ----------
+        path
+            File to write, under exactly this name; missing folders are created. An older file is kept until the new one
+            is complete, and if there is none: something cannot be stored, such as a function (TypeError), or written
+            (OSError).
+        """
         save(self, path)
 
     @property
@@ -149,6 +145,67 @@ class GraphEstimator(BaseEstimator):
         shape = f"{X.shape[0]} samples x {X.shape[1]} features"
         self._fit_summary = {"data": shape + kind, "choices": tuple(choices)}
 
+
+class PipelineEstimator(GraphEstimator):
+    """Fits by a function of the pipeline; a model defines which, what it checks before and what it stores."""
+
+    _accepts_missing = True
+
+    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
+        raise NotImplementedError
+
+    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Any:
+        raise NotImplementedError
+
+    def _store(self, found: Any, options: Options) -> list[Choice]:
+        """Store the answer, and return the choices to report."""
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: MatrixLike,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        feature_weight: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model to ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data (FastRobustPCAOnGraphs: dense). A sparse matrix is never made dense as a whole. NaN marks a missing
+            value of dense data: it has no weight in the loss, and is imputed for the graphs.
+        y : ignored
+            For scikit-learn.
+        sample_weight : array-like of shape (n_samples,) or None
+            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph. Solvers
+            other than "frpcag" take none.
+        feature_weight : array-like of shape (n_features,) or None
+            The same for features.
+        mask : array-like of bool of shape (n_samples, n_features) or None
+            True where an entry is observed; the others are treated like NaN.
+        """
+        options = self._options()
+        X = self._check_training_data(X, options, mask)
+        weights = self._check_weights(options, X, sample_weight, feature_weight)
+        self._check_sizes(options, X.shape)
+        found = self._run(options, lambda run: self._call_pipeline(X, weights, run))
+        self._summarize(X, self._store(found, options))
+        return self
+
+    def _check_weights(
+        self, options: Options, X: Data, sample_weight: ArrayLike | None, feature_weight: ArrayLike | None
+    ) -> LossWeights:
+        """Weights of the loss with mean 1: only ratios matter, so gammas keep their meaning."""
+        given = {"sample_weight": sample_weight, "feature_weight": feature_weight}
+        found = []
+        for (name, weights), n in zip(given.items(), X.shape, strict=True):
+            if weights is not None and not options.small_solver.takes_weights:
+                raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
+            found.append(None if weights is None else check_weights(weights, n, name))
+        return LossWeights(*found)
+
     def _store_compressed(self, compressed: Compressed, *, n_iter: int, converged: bool) -> None:
         self.sample_indices_ = compressed.samples.indices
         self.feature_indices_ = compressed.features.indices
@@ -174,17 +231,12 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
         return len(self.components_)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Return the samples with the scores ``X``.
+        """Return the samples (n_samples, n_features) with the scores ``X``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components_)
             Scores.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Samples.
         """
         check_is_fitted(self)
         scores = check_array(X, dtype=DTYPES)
@@ -220,7 +272,7 @@ class LowRankTransformer(ComponentTransformer):
     n_jobs: int | None
 
     def transform(self, X: MatrixLike) -> Array:
-        """Scores of samples on the components, by regression with the model's loss.
+        """Scores (n_samples, n_components_) of samples on the components, by regression with the model's loss.
 
         Each sample is fitted on its own, so outliers in it are ignored as in training ("l1" and "huber"), and training
         samples are treated like new ones. The graph-smoothed scores of the training samples are
@@ -230,11 +282,6 @@ class LowRankTransformer(ComponentTransformer):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples; missing values (NaN) are ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components_)
-            Scores.
         """
         check_is_fitted(self)
         return self._scores(self._validated(X, reset=False))
@@ -253,11 +300,15 @@ class LowRankTransformer(ComponentTransformer):
                 X, self.components_, self.offset_, self.feature_scale_, loss=self.loss, huber_delta=delta
             )
 
-    def _store_low_rank(self, low_rank: Array, n_components: int | None) -> None:
+    def _check_n_components(self, shape: tuple[int, int]) -> None:
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components", at_most=min(shape), what="samples or features")
+
+    def _store_low_rank(self, low_rank: Array) -> None:
         """Store the matrix, and its leading directions around its mean."""
         self.low_rank_ = low_rank
         self.offset_ = low_rank.mean(axis=0, dtype=np.float64).astype(low_rank.dtype)
-        _, values, right = leading_svd(low_rank - self.offset_, n_components)
+        _, values, right = leading_svd(low_rank - self.offset_, self.n_components)
         self.components_ = right.T
         self.singular_values_ = values
         self.n_components_ = len(values)

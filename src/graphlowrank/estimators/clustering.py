@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
 
 from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike
@@ -11,16 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._threads import limit_threads
 from .._typing import Array, MatrixLike, RandomState
-from ..auto import check_sizes
+from ..auto import Choice, check_sizes
 from ..clustering import labels_of_new
 from ..graphs import Graph
+from ..options import Options
 from ..pipeline import cluster
-from ..preprocessing import Data, LowRankImputer, OutlierFilter, Scaling, fit_imputer, has_missing, is_sparse
+from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
 from ..preprocessing.sparse import like
-from ._base import GraphEstimator
+from ..records import Clustering, LossWeights, Run
+from ._base import PipelineEstimator
 
 
-class CompressiveClustering(ClusterMixin, GraphEstimator):
+@dataclass(eq=False, repr=False)
+class CompressiveClustering(ClusterMixin, PipelineEstimator):
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
     Graphs are built, samples and features drawn, and FRPCAG solved on the small matrix as in :class:`CompressivePCA`,
@@ -38,18 +42,17 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
         labels interpolated over the sample graph.
     scores : {"auto", "whitened", "scaled"}, default="auto"
-        What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and every sample at
-        unit length, so strong factors (illumination of faces) and faint samples do not dominate; "scaled", the
-        principal scores, which is k-means on the low-rank matrix itself as in the paper; "auto" prefers whitened scores
-        unless scaled ones have a conductance lower by 0.03.
+        What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and samples of unit
+        length, so that strong factors (illumination) do not dominate; "scaled", principal scores as in the paper;
+        "auto" prefers whitened scores unless scaled ones have a conductance lower by 0.03.
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 1000
         and as many as the paper's restricted isometry asks for, and all features up to 500.
     gamma_samples, gamma_features : float or "auto", default="auto"
-        Weights of the smoothness terms of the sample graph and the feature graph, independent of the units of the data.
-        "auto" tries 0.5 to 40 for the samples and uses 0.3 for the features; 1.5 and 0.3 with ``partition="k-means"``.
+        Weights of the smoothness terms of the two graphs, independent of the units of the data. "auto" tries 0.5 to 40
+        for the samples and uses 0.3 for the features; 1.5 and 0.3 with ``partition="k-means"``.
     gamma_labels : float, default=0.0
         0 keeps the labels of the kept samples (Algorithm 3); more lets their neighbors change them.
     loss : {"l1", "l2", "huber"}, default="l1"
@@ -59,12 +62,12 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     n_neighbors : int or "auto", default="auto"
         Neighbors in "knn" graphs; "auto" is 10, or half the mean cluster size if that is less, at least 3.
     sample_graph, feature_graph : "knn", Graph, matrix or None, default="knn"
-        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
-        matrix is used as given; None leaves the term out, and keeps all of that axis.
+        "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out,
+        and keeps all of that axis.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed. "auto" checks whether that improves
+        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
         held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is normalized, which gives dense and sparse regions equal weight.
@@ -98,24 +101,20 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         Mean conductance of the clusters on the sample graph; NaN without a sample graph, and for "k-means".
     n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_ : int, str, str, float, float
         Values used.
-    report_ : FitReport
-        What was chosen and why, graphs, convergence, seconds; prints as a table.
     rank_ : int
         Rank of the compressed low-rank matrix: singular values of at least a tenth of the first.
     n_iter_, converged_ : int, bool
         Iterations of all gammas and draws; whether all solves converged.
-    sample_indices_, feature_indices_ : ndarray of int
-        What was kept in the best draw.
-    sample_weights_, feature_weights_ : ndarray or None
-        Importance weights of what was kept; None for a uniform draw.
     sample_graph_, feature_graph_ : Graph or None
         Graphs used.
+    sample_indices_, feature_indices_, sample_weights_, feature_weights_ : ndarray
+        What was kept in the best draw, and its importance weights (None for a uniform draw).
     points_ : (n_samples, n_features) dense or sparse
         Scaled data with missing values, and filtered outliers, imputed: what distances are computed from.
     scale_ : float
         Unit of the scaled data: mean absolute deviation.
-    stage_seconds_ : dict
-        Seconds of each stage.
+    report_, stage_seconds_ : FitReport, dict
+        What was chosen and why, graphs, convergence; seconds of each stage.
 
     Examples
     --------
@@ -126,102 +125,41 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
     (1797,)
     """
 
-    labels_: Array
-    _scaling: Scaling
-    _distance_model: LowRankImputer | OutlierFilter | None
-    points_: Data
-    _n_neighbors: int
+    n_clusters: int | Literal["auto"] = 8
+    _: KW_ONLY
+    scaling: str = "auto"
+    partition: str = "graph"
+    scores: str = "auto"
+    n_draws: int = 1
+    downsampling: tuple[float, float] | Literal["auto"] = "auto"
+    gamma_samples: float | Literal["auto"] = "auto"
+    gamma_features: float | Literal["auto"] = "auto"
+    gamma_labels: float = 0.0
+    loss: str = "l1"
+    huber_delta: float = 1.0
+    n_neighbors: int | Literal["auto"] = "auto"
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    robust_graphs: bool | Literal["auto"] = "auto"
+    laplacian: str = "auto"
+    sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
+    reduction: str = "auto"
+    tol: float = 1e-2
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_clusters: int | Literal["auto"] = 8,
-        *,
-        scaling: str = "auto",
-        partition: str = "graph",
-        scores: str = "auto",
-        n_draws: int = 1,
-        downsampling: tuple[float, float] | Literal["auto"] = "auto",
-        gamma_samples: float | Literal["auto"] = "auto",
-        gamma_features: float | Literal["auto"] = "auto",
-        gamma_labels: float = 0.0,
-        loss: str = "l1",
-        huber_delta: float = 1.0,
-        n_neighbors: int | Literal["auto"] = "auto",
-        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        neighbors: str = "auto",
-        robust_graphs: bool | Literal["auto"] = "auto",
-        laplacian: str = "auto",
-        sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform",
-        reduction: str = "auto",
-        tol: float = 1e-2,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.scaling = scaling
-        self.partition = partition
-        self.scores = scores
-        self.n_draws = n_draws
-        self.downsampling = downsampling
-        self.gamma_samples = gamma_samples
-        self.gamma_features = gamma_features
-        self.gamma_labels = gamma_labels
-        self.loss = loss
-        self.huber_delta = huber_delta
-        self.n_neighbors = n_neighbors
-        self.sample_graph = sample_graph
-        self.feature_graph = feature_graph
-        self.neighbors = neighbors
-        self.robust_graphs = robust_graphs
-        self.laplacian = laplacian
-        self.sampling = sampling
-        self.reduction = reduction
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    _accepts_missing = True
     _accepts_sparse = True
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        feature_weight: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> Self:
-        """Cluster the samples of ``X``.
+    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
+        check_sizes(options, shape, clustering=True)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data. A sparse matrix is never made dense as a whole. NaN marks a missing value of dense data: it has no
-            weight in the loss, and is imputed for the graphs.
-        y : ignored
-            For scikit-learn.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph.
-        feature_weight : array-like of shape (n_features,) or None
-            The same for features.
-        mask : array-like of bool of shape (n_samples, n_features) or None
-            True where an entry is observed; the others are treated like NaN.
+    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Clustering:
+        return cluster(X, weights, run)
 
-        Returns
-        -------
-        CompressiveClustering
-            The fitted estimator.
-        """
-        options = self._options()
-        X = self._check_training_data(X, options, mask)
-        weights = self._check_weights(options, X, sample_weight, feature_weight)
-        check_sizes(options, X.shape, clustering=True)
-        found = self._run(options, lambda run: cluster(X, weights, run))
+    def _store(self, found: Clustering, options: Options) -> list[Choice]:
         self._store_compressed(found.compressed, n_iter=found.n_iter, converged=found.converged)
         self.soft_labels_ = found.soft_labels
         self.labels_ = found.soft_labels.argmax(axis=1)
@@ -232,11 +170,10 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         self.rank_ = found.best.rank
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
-        self._summarize(X, found.choices)
-        return self
+        return found.choices
 
     def predict(self, X: MatrixLike) -> Array:
-        """Cluster of new samples, from their nearest training samples.
+        """Cluster (n_samples,) of new samples, from their nearest training samples.
 
         A new sample gets the mean of its neighbors' soft labels, weighted by the graph's kernel: the value that label
         interpolation gives a node added to the neighbor graph.
@@ -245,11 +182,6 @@ class CompressiveClustering(ClusterMixin, GraphEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples; missing values (NaN) are imputed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Cluster labels.
         """
         check_is_fitted(self)
         points = self._comparable(self._validated(X, reset=False))

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, MatrixLike, RandomState
-from ..auto import check_sizes
+from ..auto import Choice, check_sizes
 from ..graphs import Graph
-from ..options import check_choice
+from ..options import Options, check_choice
 from ..pipeline import recover
-from ._base import LowRankTransformer
+from ..preprocessing import Data
+from ..records import LossWeights, Recovery, Run
+from ._base import LowRankTransformer, PipelineEstimator
 
 
-class CompressivePCA(LowRankTransformer):
+@dataclass(eq=False, repr=False)
+class CompressivePCA(PipelineEstimator, LowRankTransformer):
     """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
 
     Graphs between samples and between features are built from the data; some of the samples and features are drawn;
@@ -27,19 +31,17 @@ class CompressivePCA(LowRankTransformer):
     Parameters
     ----------
     n_components : int or None, default=None
-        Rank of the answer. None counts the singular values of the compressed matrix above those of the noise, whose
-        level is estimated on held-out entries.
+        Rank of the answer. None counts the singular values of the compressed matrix above the noise, whose level is
+        estimated on held-out entries.
     downsampling : "auto" or (float, float), default="auto"
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 1000
         and as many as the paper's restricted isometry asks for at this rank, and all features up to 500.
     scaling : {"auto", "none", "features"}, default="auto"
-        "features" centers each feature by its median and divides it by its interdecile range while it is worked on.
-        "auto" does so for tables in different units, in which one or two features would dominate all others. The answer
-        is in the units of the data.
+        "features" works on features around their medians, divided by their interdecile ranges; the answer is in the
+        units of the data. "auto" does so for tables in which one or two features would dominate by their units.
     gamma_samples, gamma_features : float or "auto", default="auto"
-        Weights of the smoothness terms of the sample graph and the feature graph. They do not depend on the units of
-        the data, which are divided by their mean absolute deviation; each Laplacian is divided by its mean diagonal.
-        "auto" chooses by validation on held-out entries of the compressed matrix (FRPCAG; 0.5 or 1.5 for RPCAG).
+        Weights of the smoothness terms of the two graphs, for data divided by their mean absolute deviation and
+        Laplacians divided by their mean diagonal. "auto" chooses by validation on held-out entries (RPCAG: 0.5 or 1.5).
     loss : {"l1", "l2", "huber"}, default="l1"
         "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
     huber_delta : float, default=1.0
@@ -47,36 +49,30 @@ class CompressivePCA(LowRankTransformer):
     n_neighbors : int, default=10
         Neighbors in "knn" graphs; a graph between few features has fewer.
     sample_graph, feature_graph : "knn", Graph, matrix or None, default="knn"
-        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
-        matrix is used as given; None leaves the term out, and keeps all of that axis.
+        "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out,
+        and keeps all of that axis.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed. "auto" checks whether that improves
-        held-out prediction. Small groups of samples that differ from all others in a few features count as outliers
-        too: use False to look for such groups.
+        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
+        held-out prediction. Small groups that differ in a few features count as outliers too: use False to find them.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     sampling : {"uniform", "optimal"} or (array-like, array-like), default="uniform"
-        "optimal" draws by the coherence of the graphs, for graphs with rare or weakly connected parts that uniform
-        draws miss, with importance weights in the model and the decoder. A pair (sample_indices, feature_indices) is
-        used as given; None in it draws that axis uniformly.
+        "optimal" draws by the coherence of the graphs, with importance weights: for parts that uniform draws miss. A
+        pair (sample_indices, feature_indices) is used as given; None in it draws that axis uniformly.
     reduction : {"auto", "exact", "random_walk", "rebuild"}, default="auto"
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (nearest neighbors among the
         kept), or "auto" (exact up to 500 nodes, else random walks).
     n_draws : int, default=1
-        Draws of samples and features, on the same graphs. The answer is that of the first; :meth:`error_bars` measures
-        how the others differ.
+        Draws of samples and features, on the same graphs. The first is the answer, see :meth:`error_bars`.
     solver : {"frpcag", "rpca", "rpcag"}, default="frpcag"
         Model of the compressed matrix: "frpcag" on both graphs; "rpca", robust PCA without graphs; "rpcag", robust PCA
         on the sample graph, with weight ``gamma_samples``.
     decoder : str, default="subspace"
-        How the small matrix is extended: "subspace" interpolates its singular vectors (Algorithm 2); "approximate" also
-        smooths them; "orthonormal" keeps them orthonormal; "alternate" solves one problem on both graphs, holding
-        matrices of the size of the data; "ideal" computes eigenvectors of both graphs; "approximate2" and
-        "approximate3" project the data on the interpolated features or samples; "robust" fits the left-out features and
-        samples to the data by robust regression, and needs no graph. See :mod:`graphlowrank.decoders`. Graphs that
-        neither solver nor decoder needs are not built.
+        How the small matrix is extended: "subspace" interpolates its singular vectors (Algorithm 2), "robust" fits the
+        left-out samples and features to the data. "alternate", "approximate", "approximate2", "approximate3", "ideal"
+        and "orthonormal": see :mod:`graphlowrank.decoders`. Graphs that neither solver nor decoder needs are not built.
     decoder_options : dict or None, default=None
         Further parameters of the decoder by name, such as ``{"filter": 2}``.
     tol : float, default=1e-3
@@ -101,26 +97,20 @@ class CompressivePCA(LowRankTransformer):
         The recovered matrix: factors, shape, slicing that decodes only what is asked for, ``@``, ``to_array()``.
     draws_ : tuple of LowRankMatrix
         The same for every draw, the first included.
-    offset_ : ndarray of shape (n_features,)
-        Center of each feature.
+    offset_, feature_scale_ : ndarray of shape (n_features,), the second None unless features were scaled
+        Center and unit of each feature.
     scale_ : float
         Unit of the data: mean absolute deviation.
-    feature_scale_ : ndarray of shape (n_features,) or None
-        Unit of each feature; None unless features were scaled.
     n_components_, gamma_samples_, gamma_features_ : int, float, float
         Values used.
     n_iter_, converged_, decoder_n_iter_, decoder_converged_ : int, bool, int, bool
         Iterations and convergence of solver and decoder.
-    report_ : FitReport
-        What was chosen and why, graphs, convergence, seconds; prints as a table.
     sample_graph_, feature_graph_ : Graph or None
         Graphs used.
-    stage_seconds_ : dict
-        Seconds of each stage.
-    sample_indices_, feature_indices_ : ndarray of int
-        What was kept.
-    sample_weights_, feature_weights_ : ndarray or None
-        Importance weights of what was kept; None for a uniform draw.
+    sample_indices_, feature_indices_, sample_weights_, feature_weights_ : ndarray
+        What was kept, and its importance weights (None for a uniform draw).
+    report_, stage_seconds_ : FitReport, dict
+        What was chosen and why, graphs, convergence; seconds of each stage.
 
     Examples
     --------
@@ -134,98 +124,45 @@ class CompressivePCA(LowRankTransformer):
     (5, 10)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        downsampling: tuple[float, float] | Literal["auto"] = "auto",
-        scaling: str = "auto",
-        gamma_samples: float | Literal["auto"] = "auto",
-        gamma_features: float | Literal["auto"] = "auto",
-        loss: str = "l1",
-        huber_delta: float = 1.0,
-        n_neighbors: int = 10,
-        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        neighbors: str = "auto",
-        robust_graphs: bool | Literal["auto"] = "auto",
-        laplacian: str = "auto",
-        sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform",
-        reduction: str = "auto",
-        n_draws: int = 1,
-        solver: str = "frpcag",
-        decoder: str = "subspace",
-        decoder_options: Mapping[str, Any] | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.downsampling = downsampling
-        self.scaling = scaling
-        self.gamma_samples = gamma_samples
-        self.gamma_features = gamma_features
-        self.loss = loss
-        self.huber_delta = huber_delta
-        self.n_neighbors = n_neighbors
-        self.sample_graph = sample_graph
-        self.feature_graph = feature_graph
-        self.neighbors = neighbors
-        self.robust_graphs = robust_graphs
-        self.laplacian = laplacian
-        self.sampling = sampling
-        self.reduction = reduction
-        self.n_draws = n_draws
-        self.solver = solver
-        self.decoder = decoder
-        self.decoder_options = decoder_options
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    downsampling: tuple[float, float] | Literal["auto"] = "auto"
+    scaling: str = "auto"
+    gamma_samples: float | Literal["auto"] = "auto"
+    gamma_features: float | Literal["auto"] = "auto"
+    loss: str = "l1"
+    huber_delta: float = 1.0
+    n_neighbors: int = 10
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    robust_graphs: bool | Literal["auto"] = "auto"
+    laplacian: str = "auto"
+    sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
+    reduction: str = "auto"
+    n_draws: int = 1
+    solver: str = "frpcag"
+    decoder: str = "subspace"
+    decoder_options: Mapping[str, Any] | None = None
+    tol: float = 1e-3
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
-    _accepts_missing = True
     _accepts_sparse = True
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        feature_weight: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> Self:
-        """Recover a low-rank matrix.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data. A sparse matrix is never made dense as a whole. NaN marks a missing value of dense data: it has no
-            weight in the loss, and is imputed for the graphs.
-        y : ignored
-            For scikit-learn.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph. For
-            ``solver="frpcag"``.
-        feature_weight : array-like of shape (n_features,) or None
-            The same for features.
-        mask : array-like of bool of shape (n_samples, n_features) or None
-            True where an entry is observed; the others are treated like NaN.
-
-        Returns
-        -------
-        CompressivePCA
-            The fitted estimator.
-        """
+    def _options(self) -> Options:
         check_choice(self.scaling, "scaling", ("auto", "none", "features"))
-        options = self._options()
-        X = self._check_training_data(X, options, mask)
-        weights = self._check_weights(options, X, sample_weight, feature_weight)
-        check_sizes(options, X.shape, clustering=False)
-        found = self._run(options, lambda run: recover(X, weights, run))
+        return super()._options()
+
+    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
+        check_sizes(options, shape, clustering=False)
+
+    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Recovery:
+        return recover(X, weights, run)
+
+    def _store(self, found: Recovery, options: Options) -> list[Choice]:
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self.draws_ = tuple(draw.low_rank for draw in found.draws)
         self.low_rank_ = low_rank = self.draws_[0]
@@ -234,21 +171,15 @@ class CompressivePCA(LowRankTransformer):
         self.n_components_ = low_rank.rank
         self.offset_, self.feature_scale_ = low_rank.offset, low_rank.units
         self.gamma_samples_, self.gamma_features_ = found.gammas
-        self._summarize(X, found.choices)
-        return self
+        return found.choices
 
     def error_bars(self, rows: slice | ArrayLike = slice(None)) -> Array:
-        """Return the standard deviation of the recovered entries over the draws of samples and features.
+        """Return the standard deviation (n_rows, n_features) of the recovered entries over the draws.
 
         Parameters
         ----------
         rows : slice or array-like
             Samples wanted, as in ``low_rank_[rows]``.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            Standard deviations.
         """
         check_is_fitted(self)
         if len(self.draws_) < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal, Self
 
 import numpy as np
@@ -66,7 +67,7 @@ class _GraphEmbedding(ComponentTransformer):
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Scores of samples on the components, by least squares; the graph is not used.
+        """Scores (n_samples, n_components_) of samples on the components, by least squares; the graph is not used.
 
         Each sample is fitted on its own, and training samples are treated like new ones; the graph-smoothed scores of
         the training samples are ``embedding_``.
@@ -75,11 +76,6 @@ class _GraphEmbedding(ComponentTransformer):
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components_)
-            Scores.
         """
         check_is_fitted(self)
         samples: Array = validate_data(self, X, dtype=DTYPES, reset=False)
@@ -92,6 +88,7 @@ def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatori
     return L.astype(X.dtype)
 
 
+@dataclass(eq=False, repr=False)
 class GraphLaplacianPCA(_GraphEmbedding):
     """``min (1 - beta) ||X - Q C||^2 / a + beta tr(Q^T L Q) / b`` s.t. ``Q^T Q = I`` (GLPCA, Jiang et al. 2013).
 
@@ -104,13 +101,11 @@ class GraphLaplacianPCA(_GraphEmbedding):
     beta : float, default=0.5
         Between 0 (PCA) and 1 (Laplacian eigenmaps).
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
-        The paper's is combinatorial. "auto" is normalized, with which hubs of the graph do not change the meaning of
-        beta.
+        The paper's is combinatorial. "auto" is normalized: hubs of the graph do not change the meaning of beta.
     n_neighbors : int, default=10
         Neighbors in a "knn" graph.
     sample_graph : "knn", Graph, matrix or None, default="knn"
-        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
-        matrix is used as given; None leaves the term out.
+        "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     n_jobs : int or None, default=None
@@ -139,28 +134,16 @@ class GraphLaplacianPCA(_GraphEmbedding):
     (200, 5)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        beta: float = 0.5,
-        laplacian: str = "auto",
-        n_neighbors: int = 10,
-        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        neighbors: str = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.beta = beta
-        self.laplacian = laplacian
-        self.n_neighbors = n_neighbors
-        self.sample_graph = sample_graph
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    beta: float = 0.5
+    laplacian: str = "auto"
+    n_neighbors: int = 10
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         check_number(self.beta, "beta", at_most=1)
@@ -176,6 +159,7 @@ class GraphLaplacianPCA(_GraphEmbedding):
         return solve_glpca(X, _laplacian(X, graph, kind), k, beta=self.beta, null=null)
 
 
+@dataclass(eq=False, repr=False)
 class ManifoldMF(_GraphEmbedding):
     """``min ||X - V C||^2 + gamma tr(V^T L V)`` s.t. ``C C^T = I`` (MMF, Zhang and Zhao 2013).
 
@@ -190,8 +174,7 @@ class ManifoldMF(_GraphEmbedding):
     n_neighbors : int, default=10
         Neighbors in a "knn" graph.
     sample_graph : "knn", Graph, matrix or None, default="knn"
-        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
-        matrix is used as given; None leaves the term out.
+        "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     n_jobs : int or None, default=None
@@ -220,26 +203,15 @@ class ManifoldMF(_GraphEmbedding):
     (200, 5)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        gamma: float = 10.0,
-        n_neighbors: int = 10,
-        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        neighbors: str = "auto",
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.sample_graph = sample_graph
-        self.neighbors = neighbors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    gamma: float = 10.0
+    n_neighbors: int = 10
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _check_parameters(self) -> None:
         check_number(self.gamma, "gamma")

@@ -23,10 +23,8 @@ class GraphSummary:
     ----------
     side : {"samples", "features"}
         What the nodes are.
-    n_nodes, n_edges, n_components : int
-        Sizes, and the number of connected components.
-    smallest_component : int
-        Nodes in the smallest component.
+    n_nodes, n_edges, n_components, smallest_component : int
+        Nodes, edges, connected components, and nodes of the smallest component.
     degree_ratio : float
         Largest degree / median degree: large for graphs with hubs.
     """
@@ -60,18 +58,14 @@ class FitReport:
 
     Attributes
     ----------
-    model : str
-        Name of the estimator.
-    data : str
-        Shape and kind of the data.
+    model, data : str
+        Name of the estimator; shape and kind of the data.
     choices : tuple of Choice
         Values used, with reasons.
     graphs : tuple of GraphSummary
         Graphs used.
-    n_iter : int
-        Iterations.
-    converged : bool
-        Whether every solve converged.
+    n_iter, converged : int, bool
+        Iterations; whether every solve converged.
     seconds : mapping of str to float
         Time of each stage.
     """
@@ -106,23 +100,16 @@ class FitReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "model": self.model,
-            "data": self.data,
-            "choices": [{**vars(choice), "value": _plain(choice.value)} for choice in self.choices],
-            "graphs": [vars(graph) for graph in self.graphs],
-            "n_iter": self.n_iter,
-            "converged": self.converged,
-            "seconds": dict(self.seconds),
-        }
+        choices = [{**vars(choice), "value": _plain(choice.value)} for choice in self.choices]
+        graphs = [vars(graph) for graph in self.graphs]
+        return {**vars(self), "choices": choices, "graphs": graphs, "seconds": dict(self.seconds)}
 
     def _notes(self) -> list[str]:
         """Sentences on graphs, convergence and times."""
         convergence = "closed form, no iterations"
         if self.n_iter:
-            convergence = (
-                f"{self.n_iter} iterations, {'converged' if self.converged else 'NOT converged: raise max_iter'}"
-            )
+            outcome = "converged" if self.converged else "NOT converged: raise max_iter"
+            convergence = f"{self.n_iter} iterations, {outcome}"
         stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items() if seconds >= 0.005)
         total = f"{sum(self.seconds.values()):.2f} s"
         return [*map(str, self.graphs), convergence, f"{total}: {stages}" if stages else total]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal, Self
-
-from numpy.typing import ArrayLike
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Literal
 
 from .._typing import MatrixLike, RandomState
-from ..auto import rank_choice
+from ..auto import Choice, rank_choice
 from ..graphs import Graph
-from ..options import Options, check_count
+from ..options import Options
 from ..pipeline import solve_whole
-from ._base import LowRankTransformer
+from ..preprocessing import Data
+from ..records import LossWeights, Recovery, Run
+from ._base import LowRankTransformer, PipelineEstimator
 
 
-class FastRobustPCAOnGraphs(LowRankTransformer):
+@dataclass(eq=False, repr=False)
+class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
     """``min loss(U - X) + gamma_samples tr(U^T L_s U) + gamma_features tr(U L_f U^T)`` (FRPCAG, Shahid et al. 2016).
 
     Robust low-rank approximation that is smooth on two graphs, solved on the full matrix. :class:`CompressivePCA`
@@ -26,10 +27,9 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     n_components : int or None, default=None
         Components for ``transform``; None counts the singular values of at least a tenth of the first.
     gamma_samples, gamma_features : float or "auto", default="auto"
-        Weights of the smoothness terms of the sample graph and the feature graph. They do not depend on the units of
-        the data, which are divided by their mean absolute deviation; each Laplacian is divided by its mean diagonal.
-        "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3 with the normalized one: validation on
-        held-out entries chooses well only for answers that are truncated to a rank.
+        Weights of the smoothness terms of the two graphs, for data divided by their mean absolute deviation and
+        Laplacians divided by their mean diagonal. "auto" is 0.5 and 0.3 with the combinatorial Laplacian, 1.5 and 0.3
+        with the normalized one: validation chooses well only for answers that are truncated to a rank.
     loss : {"l1", "l2", "huber"}, default="l1"
         "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
     huber_delta : float, default=1.0
@@ -37,12 +37,11 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     n_neighbors : int, default=10
         Neighbors in "knn" graphs; a graph between few features has fewer.
     sample_graph, feature_graph : "knn", Graph, matrix or None, default="knn"
-        "knn" builds the graph from the data; a :class:`~graphlowrank.graphs.Graph` or a symmetric non-negative weight
-        matrix is used as given; None leaves the term out.
+        "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed. "auto" checks whether that improves
+        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
         held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
@@ -61,22 +60,18 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     ----------
     low_rank_ : ndarray of shape (n_samples, n_features)
         The solution. It is smooth on both graphs and close to low-rank; it is not truncated to ``n_components_``.
-    components_ : ndarray of shape (n_components_, n_features)
-        Leading right singular vectors of ``low_rank_`` around ``offset_``.
-    singular_values_ : ndarray of shape (n_components_,)
-        Their singular values.
+    components_, singular_values_ : ndarray of shape (n_components_, n_features) and (n_components_,)
+        Leading right singular vectors of ``low_rank_`` around ``offset_``, and their singular values.
     offset_ : ndarray of shape (n_features,)
         Mean of ``low_rank_``.
     scale_ : float
         Unit of the data: mean absolute deviation.
     n_components_, gamma_samples_, gamma_features_, n_iter_, converged_ : int, float, float, int, bool
         Values used, iterations, convergence.
-    report_ : FitReport
-        What was chosen and why, graphs, convergence, seconds; prints as a table.
     sample_graph_, feature_graph_ : Graph or None
         Graphs used.
-    stage_seconds_ : dict
-        Seconds of each stage.
+    report_, stage_seconds_ : FitReport, dict
+        What was chosen and why, graphs, convergence; seconds of each stage.
 
     Examples
     --------
@@ -87,84 +82,35 @@ class FastRobustPCAOnGraphs(LowRankTransformer):
     (200, 64)
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        gamma_samples: float | Literal["auto"] = "auto",
-        gamma_features: float | Literal["auto"] = "auto",
-        loss: str = "l1",
-        huber_delta: float = 1.0,
-        n_neighbors: int = 10,
-        sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn",
-        neighbors: str = "auto",
-        robust_graphs: bool | Literal["auto"] = "auto",
-        laplacian: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.gamma_samples = gamma_samples
-        self.gamma_features = gamma_features
-        self.loss = loss
-        self.huber_delta = huber_delta
-        self.n_neighbors = n_neighbors
-        self.sample_graph = sample_graph
-        self.feature_graph = feature_graph
-        self.neighbors = neighbors
-        self.robust_graphs = robust_graphs
-        self.laplacian = laplacian
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    _accepts_missing = True
+    n_components: int | None = None
+    _: KW_ONLY
+    gamma_samples: float | Literal["auto"] = "auto"
+    gamma_features: float | Literal["auto"] = "auto"
+    loss: str = "l1"
+    huber_delta: float = 1.0
+    n_neighbors: int = 10
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    robust_graphs: bool | Literal["auto"] = "auto"
+    laplacian: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def _options(self) -> Options:
         return replace(super()._options(), downsampling=(1, 1))  # everything is kept
 
-    def fit(
-        self,
-        X: MatrixLike,
-        y: object = None,
-        sample_weight: ArrayLike | None = None,
-        feature_weight: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> Self:
-        """Approximate ``X``.
+    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
+        self._check_n_components(shape)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Data. NaN marks a missing value: it has no weight in the loss, and is imputed for the graphs.
-        y : ignored
-            For scikit-learn.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph.
-        feature_weight : array-like of shape (n_features,) or None
-            The same for features.
-        mask : array-like of bool of shape (n_samples, n_features) or None
-            True where an entry is observed; the others are treated like NaN.
+    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Recovery:
+        return solve_whole(X, weights, run)
 
-        Returns
-        -------
-        FastRobustPCAOnGraphs
-            The fitted estimator.
-        """
-        options = self._options()
-        X = self._check_training_data(X, options, mask)
-        weights = self._check_weights(options, X, sample_weight, feature_weight)
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", at_most=min(X.shape), what="samples or features")
-        found = self._run(options, lambda run: solve_whole(X, weights, run))
+    def _store(self, found: Recovery, options: Options) -> list[Choice]:
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
-        self._store_low_rank(found.compressed.block.restore(found.solution.X), self.n_components)
+        self._store_low_rank(found.compressed.block.restore(found.solution.X))
         self.gamma_samples_, self.gamma_features_ = found.gammas
-        self._summarize(X, [rank_choice(self.n_components_, options, validated=False), *found.choices])
-        return self
+        return [rank_choice(self.n_components_, options, validated=False), *found.choices]

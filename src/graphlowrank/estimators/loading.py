@@ -36,17 +36,23 @@ def load(path: str | os.PathLike[str]) -> Any:
     path
         File of ``model.save(path)``.
 
-    Returns
-    -------
-    model
-        Estimator of the class that was saved.
-
     Raises
     ------
     ValueError
         If the file is not a model file, damaged, truncated, or of a newer version; the message names it.
     OSError
         If there is no such file, or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> X = np.outer(np.arange(6.0), np.arange(6.0))
+    >>> model = estimators.RobustPCA().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/robust.model")
+    ...     again = load(f"{folder}/robust.model")
+    >>> np.array_equal(again.transform(X), model.transform(X))
+    True
     """
     path = Path(path)
     with reading(path), path.open("rb") as file:
@@ -121,14 +127,12 @@ def _build_model(content: dict[str, Any], arrays: dict[str, Array], path: Path) 
     attributes = rename(attributes, RENAMED_ATTRIBUTES)
     for one in attributes:
         # Attribute names come from the file: they must not shadow methods.
-        if not one.isidentifier() or one.startswith("__") or one in known or _is_code(getattr(cls, one, None)):
+        value = getattr(cls, one, None)
+        is_code = callable(value) or isinstance(value, property)
+        if not one.isidentifier() or one.startswith("__") or one in known or is_code:
             raise ValueError(f"{name} cannot have an attribute {one!r}")
     vars(model).update(attributes)
     return model
-
-
-def _is_code(value: Any) -> bool:
-    return callable(value) or isinstance(value, property)
 
 
 def rename(values: Mapping[str, Any], renamed: Mapping[str, str | None]) -> dict[str, Any]:

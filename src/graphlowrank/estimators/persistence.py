@@ -38,21 +38,11 @@ HEADER = "model.json"
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """How a dataclass is stored.
-
-    Attributes
-    ----------
-    cls
-        The dataclass.
-    renamed
-        Field in the file -> field of the class; None if the class no longer has it. Other fields keep their names.
-    added
-        Values of fields that the file does not have and that have no default.
-    """
+    """How a dataclass is stored."""
 
     cls: type
-    renamed: Mapping[str, str | None] = field(default_factory=dict)
-    added: Mapping[str, Any] = field(default_factory=dict)
+    renamed: Mapping[str, str | None] = field(default_factory=dict)  # file -> class; None if the class dropped it
+    added: Mapping[str, Any] = field(default_factory=dict)  # values of fields that the file lacks, without a default
 
 
 # Dataclasses that models hold, by their names in files. The first name of a class is the one written. When a class is
@@ -92,38 +82,7 @@ MAX_NAME = 100  # characters
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
-    """Write a model, fitted or not, to one file.
-
-    The file is a zip file of .npy entries and one JSON entry. It is written atomically: an older file of that name is
-    kept until the new one is complete.
-
-    Parameters
-    ----------
-    model
-        One of the estimators of this library.
-    path
-        File to write, under exactly this name; missing folders are created.
-
-    Raises
-    ------
-    TypeError
-        If a parameter or attribute cannot be stored, such as a function. Nothing is written.
-    OSError
-        "cannot write <path>: <reason>".
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import numpy as np
-    >>> from graphlowrank import RobustPCA, load
-    >>> X = np.outer(np.arange(6.0), np.arange(6.0))
-    >>> model = RobustPCA().fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(model, f"{folder}/robust.model")
-    ...     again = load(f"{folder}/robust.model")
-    >>> np.array_equal(again.transform(X), model.transform(X))
-    True
-    """
+    """Write a model as a zip file of .npy entries and one JSON entry; see :meth:`GraphEstimator.save`."""
     cls = type(model)
     if cls.__module__.rpartition(".")[0] != __package__:
         raise TypeError(f"only estimators of graphlowrank can be saved; got {cls.__name__}.")
@@ -154,20 +113,10 @@ def is_numeric(dtype: np.dtype[Any]) -> bool:
 
 
 class Packer:
-    """Converts values to JSON, and collects their arrays in ``arrays``, by name.
+    """Converts values to JSON, and collects their arrays by name.
 
     A value that JSON lacks becomes an object with one key, its kind. An array that occurs twice, as it is or
     transposed, is stored once: the factors of a low-rank matrix are also the components of its model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from graphlowrank.estimators.loading import unpack
-    >>> packer = Packer()
-    >>> packer.pack((1, np.zeros(3)), "pair")
-    {'tuple': [1, {'array': 'pair.1'}]}
-    >>> unpack(_, packer.arrays)
-    (1, array([0., 0., 0.]))
     """
 
     def __init__(self) -> None:
@@ -177,9 +126,7 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return ``value`` for JSON; ``where`` is its name, in the file and in the TypeError if it cannot be stored."""
-        pack: Callable[[Packer, Any, str], Any] = _PACK.get(
-            type(value), _pack_scalar if isinstance(value, np.generic) else _refuse
-        )
+        pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TypeError(f"{where[:MAX_NAME]}... is nested more than {MAX_DEPTH} levels deep, or contains itself.")
@@ -223,12 +170,9 @@ def _refuse(packer: Packer, value: Any, where: str) -> Any:
 
 
 def _pack_plain(packer: Packer, value: Any, where: str) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has finite numbers only, which it writes exactly
+        return {"float": struct.pack(">d", value).hex()}
     return value
-
-
-def _pack_float(packer: Packer, value: float, where: str) -> Any:
-    # JSON has finite numbers only, which it writes exactly.
-    return value if math.isfinite(value) else {"float": struct.pack(">d", value).hex()}
 
 
 def _pack_list(packer: Packer, value: list[Any] | tuple[Any, ...], where: str) -> Any:
@@ -275,12 +219,11 @@ def _pack_record(packer: Packer, value: Any, where: str) -> Any:
 
 
 _PACK: dict[type, Callable[[Packer, Any, str], Any]] = {
-    **dict.fromkeys((NoneType, bool, int, str), _pack_plain),
+    **dict.fromkeys((NoneType, bool, int, float, str), _pack_plain),
     **dict.fromkeys((list, tuple), _pack_list),
     **dict.fromkeys((np.ndarray, np.memmap), _pack_array),
     **dict.fromkeys(SPARSE, _pack_sparse),
     **dict.fromkeys((record.cls for record in RECORDS.values()), _pack_record),
-    float: _pack_float,
     dict: _pack_dict,
     np.str_: lambda packer, value, where: {"string": str(value)},
     np.random.RandomState: _pack_random_state,
