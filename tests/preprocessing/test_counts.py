@@ -17,7 +17,6 @@ from graphlowrank.preprocessing.counts import (
     select_columns,
     size_factors,
     stays_sparse,
-    transformed_blocks,
 )
 
 
@@ -64,6 +63,10 @@ def whole(X):
     return X.toarray() if sp.issparse(X) else X
 
 
+def parts(values, transform=None):
+    return (block for _, block in blocks(values, transform))
+
+
 # --- what numpy says of the whole ---
 
 
@@ -71,7 +74,7 @@ def whole(X):
 def test_moments_are_those_of_the_whole(given, gaps):
     X = made_up(gaps=gaps) + 1000 * np.arange(20)  # far from 0: sums of squares alone would lose the variance
     X[20:, 3] = X[:, 3].min() if not gaps else np.nan
-    mean, variance = moments(transformed_blocks(given(X), None))
+    mean, variance = moments(parts(given(X)))
     assert_allclose(mean, np.nanmean(X, axis=0))
     assert_allclose(variance, np.nanvar(X, axis=0), rtol=1e-6)
 
@@ -79,14 +82,14 @@ def test_moments_are_those_of_the_whole(given, gaps):
 def test_columns_without_a_value_have_no_variance(given):
     X = made_up()
     X[:, 4] = np.nan
-    mean, variance = moments(transformed_blocks(given(X), None))
+    mean, variance = moments(parts(given(X)))
     assert mean[4] == variance[4] == 0
-    assert 4 not in most_variable(transformed_blocks(given(X), None), 19)
+    assert 4 not in most_variable(parts(given(X)), 19)
 
 
 def test_the_most_variable_are_those_of_the_whole(given):
     X = made_up()
-    assert_array_equal(most_variable(transformed_blocks(given(X), None), 6), np.sort(np.argsort(-X.var(axis=0))[:6]))
+    assert_array_equal(most_variable(parts(given(X)), 6), np.sort(np.argsort(-X.var(axis=0))[:6]))
     assert_array_equal(most_variable([np.array([[0, 0, 1], [2, 2, 0]])], 1), [0])  # of equals the first
 
 
@@ -98,7 +101,7 @@ def test_logarithms_of_one_depth(given, gaps):
     assert_allclose(size_factors(given(X)), factors)
     for normalize, wanted in ((True, np.log1p(X / factors[:, None])), (False, np.log1p(X))):
         transform = log_transform(given(X), normalize=normalize)
-        assert_allclose(np.vstack([whole(block) for block in transformed_blocks(given(X), transform)]), wanted)
+        assert_allclose(np.vstack([whole(block) for block in parts(given(X), transform)]), wanted)
 
 
 def test_samples_without_a_count_do_no_harm():
@@ -173,7 +176,7 @@ def test_what_is_given_stays_as_it_is():
     for values in (X, S):
         are_counts(values)
         transform = log_transform(values, normalize=True)
-        select_columns(values, transform, most_variable(transformed_blocks(values, transform), 5), keep_sparse=True)
+        select_columns(values, transform, most_variable(parts(values, transform), 5), keep_sparse=True)
         assert log_counts(values, np.full(60, 2.0)).dtype == np.float32
     assert_array_equal(S.toarray(), X)
 
@@ -184,7 +187,7 @@ def test_entries_stored_twice_are_one_value():
     X = np.zeros((2, 20))
     X[0, 3], X[1, 0] = 3, 5
     assert_allclose(select_columns(twice, log_transform(twice, normalize=False), None, keep_sparse=False), np.log1p(X))
-    assert_allclose(moments(transformed_blocks(twice, None))[1], X.var(axis=0))
-    assert_allclose(moments(transformed_blocks(Itself(twice), None))[1], X.var(axis=0))
+    assert_allclose(moments(parts(twice))[1], X.var(axis=0))
+    assert_allclose(moments(parts(Itself(twice)))[1], X.var(axis=0))
     for part, old in zip((twice.data, twice.indices, twice.indptr), before, strict=True):
         assert_array_equal(part, old)

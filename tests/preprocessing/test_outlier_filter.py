@@ -17,7 +17,7 @@ from helpers import with_outliers
 def test_planted_outliers_are_flagged_and_imputed(seed, share):
     X, clean, hit = with_outliers(seed, share=share)
     fitted = fit_outlier_filter(X, np.random.RandomState(0))
-    flagged = fitted.flags(X)
+    flagged = fitted.flag(X)[0]
     assert flagged[hit].mean() > 0.9
     assert hit[flagged].mean() > 0.9
     imputed = fitted.apply(X)
@@ -29,7 +29,7 @@ def test_planted_outliers_are_flagged_and_imputed(seed, share):
 def test_directions_are_not_fitted_to_the_outliers(seed):
     """Without noise, twenty directions for rank 3 have nothing else to fit."""
     X, _, hit = with_outliers(seed, n=300, p=40, noise=0.0)
-    flagged = fit_outlier_filter(X, np.random.RandomState(0)).flags(X)
+    flagged = fit_outlier_filter(X, np.random.RandomState(0)).flag(X)[0]
     assert flagged[hit].mean() > 0.995
     assert hit[flagged].mean() > 0.995
 
@@ -39,7 +39,7 @@ def test_directions_are_not_fitted_to_the_outliers(seed):
 def test_flags_do_not_depend_on_units(seed, power):
     X, unit = with_outliers(seed, n=120, p=12)[0], 2.0**power
     here, there = (fit_outlier_filter(data, np.random.RandomState(0)) for data in (X, unit * X))
-    assert_array_equal(here.flags(X), there.flags(unit * X))
+    assert_array_equal(here.flag(X)[0], there.flag(unit * X)[0])
     assert check_outlier_filter(X, 10) == check_outlier_filter(unit * X, 10)
 
 
@@ -66,7 +66,7 @@ def test_samples_off_the_model_are_not_flagged(share):
     X[:5] += 4 * rng.standard_normal(30)
     missing = rng.random(X.shape) < share
     X[missing] = np.nan
-    flagged = fit_outlier_filter(X, np.random.RandomState(0)).flags(X[:5])
+    flagged = fit_outlier_filter(X, np.random.RandomState(0)).flag(X[:5])[0]
     assert flagged[~(hit | missing)[:5]].mean() < 0.3
 
 

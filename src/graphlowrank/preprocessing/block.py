@@ -22,10 +22,8 @@ class Block:
     ----------
     X : ndarray of shape (n_kept_samples, n_kept_features)
         Sampled entries.
-    shift : ndarray of shape (n_features,)
-        Center of every feature, sampled or not.
-    scale : float
-        Mean absolute deviation of the sampled entries.
+    shift, scale : ndarray of shape (n_features,), float
+        Center of every feature, sampled or not; mean absolute deviation of the sampled entries.
     """
 
     X: Array
@@ -79,18 +77,9 @@ def sampled_block(
 ) -> Block:
     """Extract the sampled rows and columns of ``X``, center and scale them.
 
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Data.
-    rows, columns : ndarray of int
-        Sampled samples and features.
-    center_features : bool
-        Subtract the mean of every feature. Else one number, the median of all entries, is subtracted: features keep
-        their levels, and outliers do not move it (10 % outliers of 10 standard deviations: relative error of the
-        recovery 0.13 with means against 0.01).
-    sample_weights : ndarray of shape (n_kept_samples,) or None
-        Weights of the samples in the means.
+    ``center_features`` subtracts the mean of every feature, with ``sample_weights`` (n_kept_samples,). Else one number,
+    the median of all entries, is subtracted: features keep their levels, and outliers do not move it (10 % outliers of
+    10 standard deviations: relative error of the recovery 0.13 with means against 0.01).
     """
     kept = X[rows]
     block = np.ascontiguousarray(dense_block(kept, slice(None), columns if len(columns) < X.shape[1] else slice(None)))

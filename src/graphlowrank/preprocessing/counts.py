@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from ..linalg.blocks import row_blocks
+from .sparse import canonical_csr
 
 BLOCK_ENTRIES = 2**23
 BlockTransform = Callable[[Any, slice], Any]  # transform of a row block, given its rows
@@ -50,12 +51,8 @@ def preprocess(
 
     Returns
     -------
-    X
-        (n_samples, n_kept), see :func:`select_columns`.
-    columns
-        Kept features, or None for all.
-    steps
-        What was done, in words.
+    X, columns, steps
+        Data (n_samples, n_kept), see :func:`select_columns`; kept features, or None for all; what was done, in words.
 
     Examples
     --------
@@ -68,19 +65,13 @@ def preprocess(
         transform = log_transform(values, normalize=normalize)
         steps.append("every sample to the same total, then log(1 + x)" if normalize else "log(1 + x) of the values")
     if n_top_features is not None and n_top_features < values.shape[1]:
-        columns = most_variable(transformed_blocks(values, transform), n_top_features)
+        columns = most_variable((block for _, block in blocks(values, transform)), n_top_features)
         steps.append(f"{n_top_features} of {values.shape[1]} features, those of the highest variance")
     return select_columns(values, transform, columns, keep_sparse=keep_sparse), columns, steps
 
 
 def are_counts(values: Any) -> bool:
-    """Whether every value is a non-negative integer; missing values are ignored.
-
-    Examples
-    --------
-    >>> are_counts(np.array([[0.0, 3.0]])), are_counts(np.array([[0.5, 3.0]])), are_counts(np.array([[-1, 3]]))
-    (True, False, False)
-    """
+    """Whether every value is a non-negative integer; missing values are ignored."""
     return all(_all_counts(stored_values(block)) for _, block in blocks(values))
 
 
@@ -91,13 +82,7 @@ def _all_counts(stored: Array) -> bool:
 
 
 def size_factors(values: Any) -> Array:
-    """Total of each sample over the median total, (n_samples,); 1 for samples whose total is 0.
-
-    Examples
-    --------
-    >>> size_factors(np.array([[1, 1], [3, 1], [0, 0], [8, 0]]))
-    array([0.5, 1. , 1. , 2. ])
-    """
+    """Total of each sample over the median total, (n_samples,); 1 for samples whose total is 0."""
     totals = np.concatenate([_totals(block) for _, block in blocks(values)])
     positive = totals > 0
     if not positive.any():
@@ -112,20 +97,7 @@ def _totals(block: Any) -> Array:
 
 
 def log_counts(block: Any, factors: Array | None = None) -> Any:
-    """Return ``log(1 + x / factor)``, dense or sparse like ``block``.
-
-    Parameters
-    ----------
-    block
-        (n_rows, n_features).
-    factors
-        (n_rows,) size factors, or more; None for 1.
-
-    Examples
-    --------
-    >>> log_counts(np.array([[0.0, 6.0]]), np.array([2.0])).round(3)
-    array([[0.   , 1.386]])
-    """
+    """Return ``log(1 + x / factor)``, dense or sparse like ``block``; None or at least (n_rows,) size factors."""
     dtype = float_type(block.dtype)
     if not sp.issparse(block):
         return np.log1p(np.asarray(block if factors is None else block / factors[: len(block), None], dtype=dtype))
@@ -145,20 +117,7 @@ def log_transform(values: Any, *, normalize: bool) -> BlockTransform:
 
 
 def most_variable(parts: Iterable[Any], n_kept: int) -> Array:
-    """Return the columns of the highest variance in ascending order; ties go to the first.
-
-    Parameters
-    ----------
-    parts
-        Blocks of rows, (any, n_features) each.
-    n_kept
-        Number of columns.
-
-    Examples
-    --------
-    >>> most_variable([np.array([[1, 5, 2], [1, 9, 3]])], 2)
-    array([1, 2])
-    """
+    """Return the columns of the highest variance of row blocks, in ascending order; ties go to the first."""
     return np.sort(np.argsort(-moments(parts)[1], kind="stable")[:n_kept])
 
 
@@ -166,11 +125,6 @@ def moments(parts: Iterable[Any]) -> tuple[Array, Array]:
     """Mean and variance (n_features,) of a matrix given in blocks of rows (Chan, Golub and LeVeque 1979).
 
     Both are 0 for a column without any value.
-
-    Examples
-    --------
-    >>> moments([np.array([[1.0, 5.0]]), np.array([[3.0, np.nan]])])
-    (array([2., 5.]), array([1., 0.]))
     """
     n, mean, squares = np.zeros(1), np.zeros(1), np.zeros(1)
     for block in parts:
@@ -199,29 +153,6 @@ def _block_moments(block: Any) -> tuple[Array, Array, Array]:
     return m, mean, np.square(centered).sum(axis=0)
 
 
-# --- row blocks ---
-
-
-def blocks(values: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of each block, and the block: a numpy array or a csr_array without duplicate entries."""
-    for rows in row_blocks(*values.shape, entries=BLOCK_ENTRIES):
-        block = values[rows]
-        if not sp.issparse(block):
-            yield rows, dense(block)
-            continue
-        found = sp.csr_array(block)
-        if not found.has_canonical_format:  # the logarithm of a sum is not that of its parts
-            found = found.copy()
-            found.sum_duplicates()
-        yield rows, found
-
-
-def transformed_blocks(values: Any, transform: BlockTransform | None) -> Iterator[Any]:
-    """Yield the transformed blocks of rows."""
-    for rows, block in blocks(values):
-        yield block if transform is None else transform(block, rows)
-
-
 def select_columns(
     values: Any, transform: BlockTransform | None, columns: Array | None, *, keep_sparse: bool = False
 ) -> Any:
@@ -236,8 +167,7 @@ def select_columns(
     dtype = float_type(values.dtype)
     out: Array | None = None
     sparse_blocks: list[sp.csr_array] = []
-    for rows, block in blocks(values):
-        block = block if transform is None else transform(block, rows)  # noqa: PLW2901
+    for rows, block in blocks(values, transform):
         selected = block if columns is None else block[:, columns]
         if keep_sparse and sp.issparse(selected):
             sparse_blocks.append(selected.astype(dtype))
@@ -246,6 +176,17 @@ def select_columns(
             out = np.empty((values.shape[0], selected.shape[1]), dtype)
         out[rows] = dense(selected)
     return sp.csr_array(sp.vstack(sparse_blocks, format="csr")) if out is None else out
+
+
+# --- row blocks ---
+
+
+def blocks(values: Any, transform: BlockTransform | None = None) -> Iterator[tuple[slice, Any]]:
+    """Yield the rows of each block, and the block, a dense array or a csr_array, transformed."""
+    for rows in row_blocks(*values.shape, entries=BLOCK_ENTRIES):
+        block = values[rows]
+        block = canonical_csr(block) if sp.issparse(block) else dense(block)
+        yield rows, block if transform is None else transform(block, rows)
 
 
 def float_type(dtype: np.dtype) -> np.dtype:

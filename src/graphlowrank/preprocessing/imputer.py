@@ -37,10 +37,8 @@ class LowRankImputer:
 
     Attributes
     ----------
-    center : ndarray of shape (p,)
-        Mean.
-    directions : ndarray of shape (d, p)
-        Orthonormal rows.
+    center, directions : ndarray of shape (p,) and (d, p)
+        Mean, and orthonormal rows.
     ridge : ndarray of shape (d,)
         Noise variance / variance along each direction, so weak directions are used little.
     """
@@ -81,15 +79,7 @@ def impute(X: Data, rng: np.random.RandomState) -> Data:
 
 
 def fit_imputer(X: Array, rng: np.random.RandomState) -> LowRankImputer:
-    """Fit the low-rank model: impute by column means, take the leading singular vectors, impute again by them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Data, NaN where missing.
-    rng : RandomState
-        Draws the rows to fit on, if there are many.
-    """
+    """Fit the low-rank model: impute by column means, take the leading singular vectors, impute again by them."""
     part = subsample_rows(X, FIT_ROWS, rng)
     missing = np.isnan(part)
     filled = np.where(missing, column_mean(part).astype(X.dtype), part)
@@ -124,10 +114,7 @@ def principal_model(filled: Array, X: Array, missing: Array, max_directions: int
 
 
 def _in_range(X: Array) -> tuple[Array, Any]:
-    """``X`` divided by a power of two near its typical size, and that power: squares must not overflow.
-
-    The result is in double precision if an entry is too large for single precision.
-    """
+    """``X`` divided by a power of two near its typical size, and that power: squares must not overflow."""
     sizes = np.abs(X)
     typical = float(np.median(sizes)) or float(sizes.max(initial=0)) or 1.0
     unit = X.dtype.type(2.0 ** np.floor(np.log2(typical)))

@@ -36,10 +36,8 @@ class OutlierFilter:
     ----------
     imputer : LowRankImputer
         The low-rank model.
-    median, initial_limits : ndarray of shape (p,)
-        Median of each feature, and the distance from it beyond which an entry is flagged in the first round.
-    limits : ndarray of shape (p,)
-        Residual beyond which an entry is flagged in later rounds.
+    median, initial_limits, limits : ndarray of shape (p,)
+        Median of each feature; distance from it, and residual, beyond which entries are flagged first and later.
     """
 
     imputer: LowRankImputer
@@ -51,15 +49,12 @@ class OutlierFilter:
         """Copy of ``X`` with missing values and outliers imputed, row by row."""
         return map_rows(X, len(self.imputer.directions), self._replace)
 
-    def flags(self, X: Array) -> Array:
-        """Booleans (n, p), True for missing values and outliers."""
-        return self._flag(X)[0]
-
     def _replace(self, X: Array) -> Array:
-        flagged, predicted = self._flag(X)
+        flagged, predicted = self.flag(X)
         return np.where(flagged, predicted, X)
 
-    def _flag(self, X: Array) -> tuple[Array, Array]:
+    def flag(self, X: Array) -> tuple[Array, Array]:
+        """Booleans (n, p), True for missing values and outliers, and the predictions of all entries."""
         missing = np.isnan(X)
         known = np.where(missing, self.median, X)
         flagged = _beyond(np.abs(known - self.median), self.initial_limits, missing)
@@ -72,15 +67,7 @@ class OutlierFilter:
 
 
 def fit_outlier_filter(X: Array, rng: np.random.RandomState) -> OutlierFilter:
-    """Fit the low-rank model to data with outliers: flag, take singular vectors of the rest, flag again by them.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-        Data, NaN where missing.
-    rng : RandomState
-        Draws the rows to fit on, if there are many.
-    """
+    """Fit the low-rank model to data with outliers: flag, take singular vectors of the rest, flag again by them."""
     part = subsample_rows(X, FIT_ROWS, rng)
     missing = np.isnan(part)
     median, std = (along.astype(X.dtype) for along in median_and_mad_std(part))

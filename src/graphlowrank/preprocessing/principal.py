@@ -20,46 +20,27 @@ MAX_COPIED_ENTRIES = 50_000_000
 
 
 def principal_scores(X: Any, n_clusters: int) -> tuple[Array, Array]:
-    """Principal scores that separate ``n_clusters`` clusters, and singular values of the centered data.
+    """Principal scores (n_samples, k) that separate clusters, and at least 20 singular values of the centered data.
 
-    Parameters
-    ----------
-    X
-        (n_samples, n_features), see :func:`centered_svd`.
-    n_clusters
-        Number of clusters.
-
-    Returns
-    -------
-    scores
-        (n_samples, k), where k is 1.5 times the number of clusters, 2 to 50, and at most ``min(X.shape)``.
-    singular_values
-        At least 20, if there are as many.
+    k is 1.5 times the number of clusters, 2 to 50, and at most ``min(X.shape)``.
     """
     k = min(max(2, -(-3 * n_clusters // 2)), MAX_SCORES, *X.shape)
     left, values, _ = centered_svd(X, max(k, MIN_SINGULAR_VALUES))
     return left[:, :k] * values[:k], values
 
 
-def centered_svd(X: Any, n_components: int) -> tuple[Array, Array, Array]:
+def centered_svd(X: Any, n_components: int, *, gram_up_to: int = GRAM_UP_TO) -> tuple[Array, Array, Array]:
     """Leading singular triplets ``(left, values, right)`` of the data minus the mean of each feature.
 
-    The data are processed in blocks of rows; they are only copied if they have few samples and few entries. With more
-    than ``GRAM_UP_TO`` features the range is sketched at random (fixed seed).
-
-    Parameters
-    ----------
-    X
-        (n_samples, n_features) numpy array, csr_array, or a matrix of this library. Missing values (NaN) are replaced
-        by the mean of their feature.
-    n_components
-        Number of triplets, at most ``min(X.shape)``.
+    ``X`` is a numpy array, a csr_array, or a matrix of this library; missing values (NaN) count as the mean of their
+    feature. It is processed in blocks of rows, and only copied if it has few samples and few entries. With more than
+    ``gram_up_to`` features the range is sketched at random (fixed seed).
     """
     k = min(n_components, *X.shape)
     centered = _Centered(X, moments(dense(block) for _, block in blocks(X))[0].astype(X.dtype))
-    if X.shape[0] <= GRAM_UP_TO and X.shape[0] * X.shape[1] <= MAX_COPIED_ENTRIES:
+    if X.shape[0] <= gram_up_to and X.shape[0] * X.shape[1] <= MAX_COPIED_ENTRIES:
         return leading_svd(np.concatenate([block for _, block in centered.blocks()]), k)
-    narrow = X.shape[1] <= GRAM_UP_TO
+    narrow = X.shape[1] <= gram_up_to
     basis = _gram_basis(centered, k) if narrow else sketched_directions(centered, k, np.random.RandomState(0))
     left, values, rotation = leading_svd(centered @ basis, k)
     right = basis @ rotation
@@ -82,8 +63,7 @@ class _Centered:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
+        return self.mean.dtype
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         for rows, block in blocks(self.X):

@@ -26,10 +26,8 @@ class ShiftedSparse:
     ----------
     values : csr_array of shape (n, p)
         Stored entries, indices sorted.
-    rows : ndarray of shape (n,) or None
-        Number added to each row; None for zeros.
-    columns : ndarray of shape (p,) or None
-        Number added to each column; None for zeros.
+    rows, columns : ndarray of shape (n,) and (p,), or None
+        Number added to each row, and to each column; None for zeros.
     """
 
     values: sp.csr_array
@@ -43,11 +41,6 @@ class ShiftedSparse:
     def shape(self) -> tuple[int, int]:
         """(n, p)."""
         return int(self.values.shape[0]), int(self.values.shape[1])
-
-    @property
-    def size(self) -> int:
-        """Number of entries, zeros included."""
-        return self.shape[0] * self.shape[1]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -154,18 +147,23 @@ Data = Array | ShiftedSparse
 
 
 def as_shifted_sparse(X: Any) -> ShiftedSparse:
-    """Wrap a scipy sparse matrix; indices are sorted in a copy if they are not."""
+    """Wrap a scipy sparse matrix."""
+    return ShiftedSparse(canonical_csr(X))
+
+
+def canonical_csr(X: Any) -> sp.csr_array:
+    """Sparse matrix with sorted indices and without duplicate entries; a copy if ``X`` has them otherwise."""
     values = sp.csr_array(X)
     if not values.has_canonical_format:
         values = values.copy()
         values.sum_duplicates()
-    return ShiftedSparse(values)
+    return values
 
 
 def like(X: Data, reference: Data) -> Data:
     """``X`` stored as ``reference`` is, sparse or dense."""
-    if isinstance(reference, ShiftedSparse):
-        return X if isinstance(X, ShiftedSparse) else as_shifted_sparse(X)
+    if is_sparse(reference):
+        return X if is_sparse(X) else as_shifted_sparse(X)
     return dense_rows(X)
 
 
