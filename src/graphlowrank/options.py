@@ -148,13 +148,11 @@ class Options:
 
     def decoder_keywords(self) -> dict[str, Any]:
         """Options of the decoder, by name."""
-        keywords = {}
-        for name, value in (self.decoder_options or {}).items():
-            if name in RENAMED_DECODER_OPTIONS:
-                new = RENAMED_DECODER_OPTIONS[name]
-                warnings.warn(f"decoder option {name!r} was renamed {new!r}.", FutureWarning, stacklevel=2)
-                name = new  # noqa: PLW2901
-            keywords[name] = value
+        keywords = dict(self.decoder_options or {})
+        for old, new in RENAMED_DECODER_OPTIONS.items():
+            if old in keywords:
+                warnings.warn(f"decoder option {old!r} was renamed {new!r}.", FutureWarning, stacklevel=2)
+                keywords[new] = keywords.pop(old)
         return keywords
 
     @property

@@ -52,7 +52,7 @@ from .preprocessing import (
     is_sparse,
     sampled_block,
 )
-from .records import AxisGraph, Clustering, Clusters, Compressed, LossWeights, Points, Recovery, Run
+from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
 from .reduction import reduce_graph
 from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
@@ -132,10 +132,9 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     draws: list[tuple[Compressed, Clusters]] = []
     for _ in range(options.n_draws):  # the same graphs; other samples and features
         compressed = compress(scaled, axes, laplacian, weights, count.value, run)
-        algorithm3 = options.partition == "k-means" or compressed.graphs[0] is None
-        draws.append(
-            (compressed, (cluster_by_k_means if algorithm3 else cluster_by_graph)(compressed, count.value, run))
-        )
+        by_graph = options.partition == "graph" and compressed.graphs[0] is not None
+        partition = cluster_by_graph if by_graph else cluster_by_k_means  # the latter is Algorithm 3
+        draws.append((compressed, partition(compressed, count.value, run)))
     at = int(np.argmin([1.0 if np.isnan(one.conductance) else one.conductance for _, one in draws]))
     compressed, best = draws[at]
     soft_labels = consensus([one.soft_labels for _, one in draws], at)
@@ -187,7 +186,7 @@ def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = F
         return Points(model.apply(X), model)
 
 
-def build_graphs(X: Data, run: Run) -> tuple[AxisGraph, AxisGraph]:
+def build_graphs(X: Data, run: Run) -> AxisGraphs:
     """Build the sample graph and the feature graph."""
     n_samples, n_features = X.shape
     with run.progress.stage("sample graph"):
@@ -213,7 +212,7 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
 
 
 def sample_axes(
-    axes: tuple[AxisGraph, AxisGraph], shape: tuple[int, int], sizes: tuple[int, int], rank: int | None, run: Run
+    axes: AxisGraphs, shape: tuple[int, int], sizes: tuple[int, int], rank: int | None, run: Run
 ) -> tuple[SampledNodes, SampledNodes]:
     """Draw so many samples and features, or keep those given; ``rank`` guides optimal sampling."""
     given = run.options.given_indices()
@@ -229,12 +228,7 @@ def sample_axes(
 
 
 def compress(
-    X: Data,
-    axes: tuple[AxisGraph, AxisGraph],
-    laplacian: LaplacianKind,
-    weights: LossWeights,
-    rank: int | None,
-    run: Run,
+    X: Data, axes: AxisGraphs, laplacian: LaplacianKind, weights: LossWeights, rank: int | None, run: Run
 ) -> Compressed:
     """Sample samples and features, extract the block, and reduce both graphs to the sampled nodes."""
     options, rng = run.options, run.rng
@@ -269,12 +263,7 @@ def compress(
 
 
 def solve(
-    compressed: Compressed,
-    gammas: tuple[float, float],
-    run: Run,
-    start: Array | None = None,
-    *,
-    short_steps: bool = False,
+    compressed: Compressed, gammas: Gammas, run: Run, start: Array | None = None, *, short_steps: bool = False
 ) -> Solution:
     """Low-rank part of the block (Algorithm 1), from ``start`` or the clipped block."""
     X0 = compressed.problem.X0 if start is None else start

@@ -18,6 +18,8 @@ from .preprocessing import Block, Data, LowRankImputer, OutlierFilter, Scaling
 from .sampling import SampledNodes
 from .solvers.solution import Solution
 
+Gammas = tuple[float, float]  # gamma_samples, gamma_features
+
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -53,6 +55,9 @@ class AxisGraph:
     n_neighbors: int
 
 
+AxisGraphs = tuple[AxisGraph, AxisGraph]  # of samples, of features
+
+
 @dataclass(frozen=True, eq=False)
 class Compressed:
     """The compressed problem, its block, and the sampled nodes and reduced graphs of both axes."""
@@ -72,7 +77,7 @@ class Recovery:
     compressed: Compressed
     solution: Solution
     draws: list[Decoded]
-    gammas: tuple[float, float]
+    gammas: Gammas
     choices: list[Choice]
 
 
@@ -82,7 +87,7 @@ class Clusters:
 
     soft_labels: Array
     conductance: float
-    gammas: tuple[float, float]
+    gammas: Gammas
     scores: str
     method: str
     rank: int

@@ -7,8 +7,8 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import graphlowrank.estimators.gnmf as estimator_module
-from graphlowrank.estimators.gnmf import GraphNMF
+import graphlowrank.estimators.embeddings as estimator_module
+from graphlowrank.estimators import GraphNMF
 from graphlowrank.graphs import knn_graph, path_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.models.gnmf import nonnegative_scores, solve_gnmf

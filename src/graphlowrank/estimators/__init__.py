@@ -2,11 +2,9 @@
 
 from .clustering import CompressiveClustering
 from .cpca import CompressivePCA
-from .embeddings import GraphLaplacianPCA, ManifoldMF
+from .embeddings import GraphLaplacianPCA, GraphNMF, ManifoldMF
 from .frpcag import FastRobustPCAOnGraphs
-from .gnmf import GraphNMF
-from .rpca import RobustPCA
-from .rpcag import RobustPCAOnGraphs
+from .rpca import RobustPCA, RobustPCAOnGraphs
 
 __all__ = [
     "CompressiveClustering",

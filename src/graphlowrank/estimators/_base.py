@@ -1,13 +1,15 @@
 """What the estimators share: validation, threads and progress of a run, the report, transform.
 
-The parameters of an estimator are the fields of a dataclass: scikit-learn reads the ``__init__`` that this generates.
+The parameters of an estimator are the fields of a dataclass, those that a family of estimators shares are in its base
+class: scikit-learn reads them from the generated ``__init__``. Each estimator's docstring describes all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +21,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import Array, AxisName, MatrixLike, RandomState
-from ..auto import AS_GIVEN, DEFAULT_RANK, Choice
+from ..auto import Choice
 from ..auto.graphs import MIN_NEIGHBORS
 from ..decoders.scores import component_samples, component_scores
-from ..graphs import as_graph
+from ..graphs import Graph, as_graph
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..options import Options, check_count, is_auto
@@ -146,19 +148,28 @@ class GraphEstimator(BaseEstimator):
         self._fit_summary = {"data": shape + kind, "choices": tuple(choices)}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PipelineEstimator(GraphEstimator):
-    """Fits by a function of the pipeline; a model defines which, what it checks before and what it stores."""
+    """Fits by a function of the pipeline."""
+
+    gamma_samples: float | Literal["auto"] = "auto"
+    gamma_features: float | Literal["auto"] = "auto"
+    loss: str = "l1"
+    huber_delta: float = 1.0
+    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
+    neighbors: str = "auto"
+    robust_graphs: bool | Literal["auto"] = "auto"
+    laplacian: str = "auto"
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     _accepts_missing = True
 
-    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
-        raise NotImplementedError
-
-    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Any:
-        raise NotImplementedError
-
-    def _store(self, found: Any, options: Options) -> list[Choice]:
-        """Store the answer, and return the choices to report."""
+    def _fit(self, X: Any, weights: LossWeights, options: Options) -> list[Choice]:
+        """Call the pipeline with checked data, store the answer, and return the choices to report."""
         raise NotImplementedError
 
     def fit(
@@ -189,9 +200,7 @@ class PipelineEstimator(GraphEstimator):
         options = self._options()
         X = self._check_training_data(X, options, mask)
         weights = self._check_weights(options, X, sample_weight, feature_weight)
-        self._check_sizes(options, X.shape)
-        found = self._run(options, lambda run: self._call_pipeline(X, weights, run))
-        self._summarize(X, self._store(found, options))
+        self._summarize(X, self._fit(X, weights, options))
         return self
 
     def _check_weights(
@@ -245,16 +254,6 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
                 f"X has {scores.shape[1]} scores per sample, but the model has {len(self.components_)} components."
             )
         return component_samples(scores, self.components_, self.offset_, self.feature_scale_)
-
-    def _n_components_or_default(self, *, at_most: int, what: str) -> int:
-        """Return the number of components, for models that do not estimate it."""
-        if self.n_components is None:
-            return min(DEFAULT_RANK, at_most)
-        check_count(self.n_components, "n_components", at_most=at_most, what=what)
-        return int(self.n_components)
-
-    def _rank_choice(self, k: int) -> Choice:
-        return Choice("n_components", k, "default" if self.n_components is None else AS_GIVEN)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

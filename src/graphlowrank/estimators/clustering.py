@@ -11,15 +11,14 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import limit_threads
-from .._typing import Array, MatrixLike, RandomState
+from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
 from ..clustering import labels_of_new
-from ..graphs import Graph
 from ..options import Options
 from ..pipeline import cluster
 from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
 from ..preprocessing.sparse import like
-from ..records import Clustering, LossWeights, Run
+from ..records import LossWeights
 from ._base import PipelineEstimator
 
 
@@ -132,34 +131,17 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
     scores: str = "auto"
     n_draws: int = 1
     downsampling: tuple[float, float] | Literal["auto"] = "auto"
-    gamma_samples: float | Literal["auto"] = "auto"
-    gamma_features: float | Literal["auto"] = "auto"
     gamma_labels: float = 0.0
-    loss: str = "l1"
-    huber_delta: float = 1.0
     n_neighbors: int | Literal["auto"] = "auto"
-    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = "auto"
-    laplacian: str = "auto"
     sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
     reduction: str = "auto"
     tol: float = 1e-2
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
 
     _accepts_sparse = True
 
-    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
-        check_sizes(options, shape, clustering=True)
-
-    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Clustering:
-        return cluster(X, weights, run)
-
-    def _store(self, found: Clustering, options: Options) -> list[Choice]:
+    def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
+        check_sizes(options, X.shape, clustering=True)
+        found = self._run(options, lambda run: cluster(X, weights, run))
         self._store_compressed(found.compressed, n_iter=found.n_iter, converged=found.converged)
         self.soft_labels_ = found.soft_labels
         self.labels_ = found.soft_labels.argmax(axis=1)

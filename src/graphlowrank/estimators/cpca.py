@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, MatrixLike, RandomState
+from .._typing import Array
 from ..auto import Choice, check_sizes
-from ..graphs import Graph
 from ..options import Options, check_choice
 from ..pipeline import recover
 from ..preprocessing import Data
-from ..records import LossWeights, Recovery, Run
+from ..records import LossWeights
 from ._base import LowRankTransformer, PipelineEstimator
 
 
@@ -128,16 +127,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     _: KW_ONLY
     downsampling: tuple[float, float] | Literal["auto"] = "auto"
     scaling: str = "auto"
-    gamma_samples: float | Literal["auto"] = "auto"
-    gamma_features: float | Literal["auto"] = "auto"
-    loss: str = "l1"
-    huber_delta: float = 1.0
     n_neighbors: int = 10
-    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = "auto"
-    laplacian: str = "auto"
     sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
     reduction: str = "auto"
     n_draws: int = 1
@@ -145,10 +135,6 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     decoder: str = "subspace"
     decoder_options: Mapping[str, Any] | None = None
     tol: float = 1e-3
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
 
     _accepts_sparse = True
 
@@ -156,13 +142,9 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         check_choice(self.scaling, "scaling", ("auto", "none", "features"))
         return super()._options()
 
-    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
-        check_sizes(options, shape, clustering=False)
-
-    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Recovery:
-        return recover(X, weights, run)
-
-    def _store(self, found: Recovery, options: Options) -> list[Choice]:
+    def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
+        check_sizes(options, X.shape, clustering=False)
+        found = self._run(options, lambda run: recover(X, weights, run))
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self.draws_ = tuple(draw.low_rank for draw in found.draws)
         self.low_rank_ = low_rank = self.draws_[0]

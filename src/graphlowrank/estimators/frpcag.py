@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
 
-from .._typing import MatrixLike, RandomState
 from ..auto import Choice, rank_choice
-from ..graphs import Graph
 from ..options import Options
 from ..pipeline import solve_whole
 from ..preprocessing import Data
-from ..records import LossWeights, Recovery, Run
+from ..records import LossWeights
 from ._base import LowRankTransformer, PipelineEstimator
 
 
@@ -84,32 +81,15 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
 
     n_components: int | None = None
     _: KW_ONLY
-    gamma_samples: float | Literal["auto"] = "auto"
-    gamma_features: float | Literal["auto"] = "auto"
-    loss: str = "l1"
-    huber_delta: float = 1.0
     n_neighbors: int = 10
-    sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
-    neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = "auto"
-    laplacian: str = "auto"
     tol: float = 1e-3
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    random_state: RandomState = None
-    verbose: int = 0
 
     def _options(self) -> Options:
         return replace(super()._options(), downsampling=(1, 1))  # everything is kept
 
-    def _check_sizes(self, options: Options, shape: tuple[int, int]) -> None:
-        self._check_n_components(shape)
-
-    def _call_pipeline(self, X: Data, weights: LossWeights, run: Run) -> Recovery:
-        return solve_whole(X, weights, run)
-
-    def _store(self, found: Recovery, options: Options) -> list[Choice]:
+    def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
+        self._check_n_components(X.shape)
+        found = self._run(options, lambda run: solve_whole(X, weights, run))
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self._store_low_rank(found.compressed.block.restore(found.solution.X))
         self.gamma_samples_, self.gamma_features_ = found.gammas

@@ -71,12 +71,8 @@ RENAMED_ATTRIBUTES: dict[str, str | None] = {
 
 SPARSE: tuple[type, ...] = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
 NUMBERS = tuple(
-    np.dtype(name)
-    for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "float32", "float64", "complex64", "complex128",
-    )
-)  # fmt: skip
+    np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+)
 MAX_DEPTH = 50  # of nested lists; also ends a list that contains itself
 MAX_NAME = 100  # characters
 
@@ -126,7 +122,7 @@ class Packer:
 
     def pack(self, value: Any, where: str) -> Any:
         """Return ``value`` for JSON; ``where`` is its name, in the file and in the TypeError if it cannot be stored."""
-        pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
+        pack: Pack = _PACK.get(type(value), _pack_scalar if isinstance(value, np.generic) else _refuse)
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise TypeError(f"{where[:MAX_NAME]}... is nested more than {MAX_DEPTH} levels deep, or contains itself.")
@@ -218,7 +214,8 @@ def _pack_record(packer: Packer, value: Any, where: str) -> Any:
     return {name: packer.items({one.name: getattr(value, one.name) for one in fields(value)}, where)}
 
 
-_PACK: dict[type, Callable[[Packer, Any, str], Any]] = {
+Pack = Callable[[Packer, Any, str], Any]
+_PACK: dict[type, Pack] = {
     **dict.fromkeys((NoneType, bool, int, float, str), _pack_plain),
     **dict.fromkeys((list, tuple), _pack_list),
     **dict.fromkeys((np.ndarray, np.memmap), _pack_array),

@@ -14,7 +14,7 @@ from ..auto import n_kept
 from ..clustering.selection import n_interpolated
 from ..graphs import knn_graph
 from ..graphs.search import compares_all_pairs
-from ..options import Options
+from ..options import Options, check_count
 from ..pipeline import FEATURE_GRAPH_SAMPLES
 from ..preprocessing.imputer import FIT_ROWS, MAX_ROUNDS
 from ..preprocessing.missing import has_missing
@@ -57,20 +57,16 @@ class Plan:
 
     Attributes
     ----------
-    task
-        "cluster" or "recover".
-    n_samples, n_features
-        Shape of the data.
+    task, n_samples, n_features
+        "cluster" or "recover", and the shape of the data.
     kept
         Samples and features of the compressed matrix.
-    stages
-        In order.
+    stages, advice
+        Stages in order; sentences.
     loading_seconds
         Additional time of the first fit in a process, which loads or compiles code; 0 if that had been done before.
     speedup
         Ratio of the solver's time on all samples and features to that on the compressed matrix.
-    advice
-        Sentences.
     """
 
     task: Task
@@ -128,9 +124,9 @@ def plan(
 ) -> Plan:
     """Predict the time and memory of :class:`CompressiveClustering` or :class:`CompressivePCA` on this machine.
 
-    Two small fits are timed, on rows of ``data`` or on synthetic ones, and the time of each stage is extrapolated to
-    ``n_samples``. This takes a few seconds. Expect the actual time within a factor of 2. The number of iterations of
-    the solver depends on the data, so recovery of a large matrix may take longer than predicted without ``data``.
+    Two small fits are timed in a few seconds, and the time of each stage is extrapolated to ``n_samples``. Expect the
+    actual time within a factor of 2. The number of iterations of the solver depends on the data, so recovery of a large
+    matrix may take longer than predicted without ``data``.
 
     Parameters
     ----------
@@ -142,17 +138,10 @@ def plan(
         Number of clusters, or rank.
     data
         Some rows of the data, (any, n_features), NaN where values are missing; None for synthetic ones.
-    itemsize
-        Bytes of a number: 4 or 8.
-    random_state
-        Random seed.
+    itemsize, random_state
+        Bytes of a number, 4 or 8; random seed.
     **options
         Parameters of the estimator.
-
-    Returns
-    -------
-    plan
-        Predicted time and memory of each stage.
 
     Examples
     --------
@@ -163,8 +152,7 @@ def plan(
         raise ValueError(f"a plan needs at least 20 samples and a feature, got {n_samples} and {n_features}.")
     if task not in ("cluster", "recover"):
         raise ValueError(f"task must be 'cluster' or 'recover', got {task!r}.")
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, int) or n_clusters < 1:
-        raise ValueError(f"n_clusters must be a positive whole number, got {n_clusters!r}.")
+    check_count(n_clusters, "n_clusters")
     n_clusters = min(n_clusters, n_features if task == "recover" else n_samples // 2)
     options = {name: value for name, value in options.items() if (name, value) != ("n_neighbors", "auto")}
     settings = Options.of(options)
@@ -233,7 +221,7 @@ class _Pilot:
         for size in sizes:
             X = self.rows(size)
             begin = time.perf_counter()
-            knn_graph(X, 10 if n_neighbors == "auto" else n_neighbors, neighbors="approximate", random_state=self.seed)
+            knn_graph(X, n_neighbors, neighbors="approximate", random_state=self.seed)
             times.append(time.perf_counter() - begin)
         slope = max(times[1] - times[0], times[1] / 10) / (sizes[1] - sizes[0])
         growth = float((self.n_samples / sizes[1]) ** (SEARCH_EXPONENT - 1))

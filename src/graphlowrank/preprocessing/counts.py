@@ -3,16 +3,6 @@
 A matrix may be a numpy array, a memory map, a ``scipy.sparse.csr_array`` or any object with ``shape`` and ``dtype``
 whose slices ``values[a:b]`` are rows, such as an array in a file. It is processed in blocks of rows, so that only the
 selected features are held in memory. NaN entries are missing and left out of every sum.
-
-.. autosummary::
-    preprocess      the steps below, in order
-    are_counts      whether all values are non-negative integers
-    size_factors    total of each sample over the median total
-    log_counts      log(1 + x / factor)
-    log_transform   the same as a transform of row blocks, with the size factors of the whole matrix
-    most_variable   features of the highest variance
-    moments         mean and variance of each feature
-    select_columns  the selected features of the transformed matrix
 """
 
 from __future__ import annotations

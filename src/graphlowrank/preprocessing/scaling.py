@@ -51,9 +51,7 @@ class Scaling:
         assert self.scale is not None
         if is_sparse(X):
             return X.standardized(0, self.shift, self.scale)
-        moved = X - self.shift.astype(X.dtype)
-        moved /= self.scale.astype(X.dtype)
-        return moved
+        return _standardize(X, self.shift, self.scale)
 
 
 def standardize(X: Data, axis: int) -> Data:
@@ -75,10 +73,7 @@ def _standardize(X: Array, mean: Array, std: Array) -> Array:
 
 
 def mean_and_std(X: Data, axis: int) -> tuple[Array, Array]:
-    """Mean and standard deviation of the observed entries along an axis, which is kept.
-
-    The standard deviation is 0 where it is no more than rounding.
-    """
+    """Mean and standard deviation of the observed entries along an axis, which is kept; 0 if no more than rounding."""
     if is_sparse(X):
         mean, squares, largest = X.moments(axis)
         count: Array | int = X.shape[axis]
