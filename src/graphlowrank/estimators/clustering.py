@@ -66,8 +66,7 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
-        held-out prediction.
+        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is normalized, which gives dense and sparse regions equal weight.
     sampling : {"uniform", "optimal"} or (array-like, array-like), default="uniform"
@@ -92,10 +91,8 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training sample.
-    soft_labels_ : ndarray of shape (n_samples, n_clusters)
-        Membership; rows sum to 1, and the cluster of a sample has the largest share.
-    confidence_ : ndarray of shape (n_samples,)
-        That share.
+    soft_labels_, confidence_ : ndarray of shape (n_samples, n_clusters) and (n_samples,)
+        Membership, whose rows sum to 1; that of each sample in its own cluster, the largest of its row.
     conductance_ : float
         Mean conductance of the clusters on the sample graph; NaN without a sample graph, and for "k-means".
     n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_ : int, str, str, float, float

@@ -53,8 +53,8 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
-        held-out prediction. Small groups that differ in a few features count as outliers too: use False to find them.
+        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction. Small groups
+        that differ in a few features count as outliers too: use False to find them.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     sampling : {"uniform", "optimal"} or (array-like, array-like), default="uniform"

@@ -154,10 +154,8 @@ class GraphLaplacianPCA(GraphEmbedding):
         Q, orthonormal columns: the samples, smooth on the graph. Cluster these.
     components_ : ndarray of shape (n_components_, n_features)
         C = Q^T X.
-    offset_ : ndarray of shape (n_features,)
-        Mean of the data.
-    n_components_, sample_graph_, stage_seconds_ : int, Graph or None, dict
-        Number of components, graph used, seconds of each stage.
+    n_components_, offset_, sample_graph_, stage_seconds_ : int, ndarray of shape (n_features,), Graph or None, dict
+        Number of components, mean of the data, graph used, seconds of each stage.
 
     Examples
     --------
@@ -218,10 +216,8 @@ class ManifoldMF(GraphEmbedding):
         V: the samples, smooth on the graph. Cluster these.
     components_ : ndarray of shape (n_components_, n_features)
         C, orthonormal rows.
-    offset_ : ndarray of shape (n_features,)
-        Mean of the data.
-    n_components_, sample_graph_, stage_seconds_ : int, Graph or None, dict
-        Number of components, graph used, seconds of each stage.
+    n_components_, offset_, sample_graph_, stage_seconds_ : int, ndarray of shape (n_features,), Graph or None, dict
+        Number of components, mean of the data, graph used, seconds of each stage.
 
     Examples
     --------

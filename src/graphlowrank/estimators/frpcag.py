@@ -38,8 +38,7 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
     robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed before distances are computed; "auto" checks whether that improves
-        held-out prediction.
+        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     tol : float, default=1e-3
@@ -57,10 +56,8 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
     ----------
     low_rank_ : ndarray of shape (n_samples, n_features)
         The solution. It is smooth on both graphs and close to low-rank; it is not truncated to ``n_components_``.
-    components_, singular_values_ : ndarray of shape (n_components_, n_features) and (n_components_,)
-        Leading right singular vectors of ``low_rank_`` around ``offset_``, and their singular values.
-    offset_ : ndarray of shape (n_features,)
-        Mean of ``low_rank_``.
+    components_, singular_values_, offset_ : arrays (n_components_, n_features), (n_components_,), (n_features,)
+        Leading right singular vectors of ``low_rank_`` around its mean, their singular values, and that mean.
     scale_ : float
         Unit of the data: mean absolute deviation.
     n_components_, gamma_samples_, gamma_features_, n_iter_, converged_ : int, float, float, int, bool

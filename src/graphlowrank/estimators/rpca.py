@@ -100,12 +100,10 @@ class RobustPCA(LowRankPlusSparseTransformer):
     ----------
     low_rank_, sparse_ : ndarray of shape (n_samples, n_features)
         The two parts.
-    rank_ : int
-        Rank of ``low_rank_``.
-    components_, singular_values_ : ndarray of shape (n_components_, n_features) and (n_components_,)
-        Leading right singular vectors of ``low_rank_`` around its mean ``offset_``, and their singular values.
-    n_components_, offset_ : int, ndarray of shape (n_features,)
-        Number of components, mean of ``low_rank_``.
+    rank_, n_components_ : int
+        Rank of ``low_rank_``, number of components.
+    components_, singular_values_, offset_ : arrays (n_components_, n_features), (n_components_,), (n_features,)
+        Leading right singular vectors of ``low_rank_`` around its mean, their singular values, and that mean.
     n_iter_, converged_ : int, bool
         Iterations; whether the two parts add up to the data within ``tol``.
     report_, stage_seconds_ : FitReport, dict
@@ -174,12 +172,10 @@ class RobustPCAOnGraphs(LowRankPlusSparseTransformer):
     ----------
     low_rank_, sparse_ : ndarray of shape (n_samples, n_features)
         The two parts.
-    rank_ : int
-        Rank of ``low_rank_``.
-    components_, singular_values_ : ndarray of shape (n_components_, n_features) and (n_components_,)
-        Leading right singular vectors of ``low_rank_`` around its mean ``offset_``, and their singular values.
-    n_components_, offset_ : int, ndarray of shape (n_features,)
-        Number of components, mean of ``low_rank_``.
+    rank_, n_components_ : int
+        Rank of ``low_rank_``, number of components.
+    components_, singular_values_, offset_ : arrays (n_components_, n_features), (n_components_,), (n_features,)
+        Leading right singular vectors of ``low_rank_`` around its mean, their singular values, and that mean.
     scale_ : float
         Unit of the data: mean absolute deviation.
     n_iter_, converged_ : int, bool
