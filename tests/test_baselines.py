@@ -55,7 +55,8 @@ def test_robust_pca_is_its_model(digits):
 
 @pytest.mark.parametrize("factor", [1, 1000])
 def test_robust_pca_on_graphs_is_its_model_in_any_unit(digits, factor):
-    X, graph = digits
+    X = digits[0][:120]
+    graph = knn_graph(X, 10)
     model = RobustPCAOnGraphs(gamma=2.0, sample_graph=graph, tol=1e-5).fit(factor * X)
     answer = solve_rpcag(X / (model.scale_ / factor), graph.unit_laplacian(), gamma=2.0, tol=1e-5)
     assert_allclose(model.low_rank_, answer.low_rank * model.scale_, atol=2e-3 * factor * np.abs(X).max())

@@ -9,6 +9,8 @@ from whole_files import S, X, refused, values_of
 
 from graphlowrank.io import read
 
+pytestmark = pytest.mark.usefixtures("without_worker")
+
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_matlab_agrees_with_scipy(tmp_path, packed):

@@ -9,6 +9,8 @@ from whole_files import refused, values_of
 
 from graphlowrank.io import read
 
+pytestmark = pytest.mark.usefixtures("without_worker")
+
 
 @pytest.mark.parametrize("symmetry", ["symmetric", "skew-symmetric"])
 @pytest.mark.parametrize("field", ["real", "integer"])

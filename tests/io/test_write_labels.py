@@ -15,6 +15,8 @@ from whole_files import FEATURES, SAMPLES, X
 from graphlowrank.io import write_labels
 from graphlowrank.io.labels import check_labels_path
 
+pytestmark = pytest.mark.usefixtures("without_worker")
+
 LABELS = np.arange(12) % 3
 
 

@@ -25,10 +25,9 @@ from graphlowrank.io.formats import find_writer
 from graphlowrank.io.scipy_io import write_matlab
 from graphlowrank.io.table import Rows
 
+pytestmark = pytest.mark.usefixtures("without_worker")
+
 EXTENSIONS = ["csv", "tsv", "parquet", "npy", "npz", "mat", "h5", "hdf5", "h5ad", "zarr"]
-
-
-SLOW = {"h5", "hdf5", "h5ad", "mat", "zarr"}  # a worker process each
 
 
 def write_few_rows_at_a_time(path, matrix):
@@ -76,19 +75,9 @@ def check_round_trip(path, table):
     assert found.feature_names == (features or (counted if counts_features else None))
 
 
-@pytest.mark.parametrize("extension", [each for each in EXTENSIONS if each not in SLOW])
+@pytest.mark.parametrize("extension", EXTENSIONS)
 def test_round_trip(tmp_path, extension):
     @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(tables())
-    def check(table):
-        check_round_trip(tmp_path / f"x.{extension}", table)
-
-    check()
-
-
-@pytest.mark.parametrize("extension", sorted(SLOW - {"hdf5"}))
-def test_round_trip_through_the_worker(tmp_path, extension):
-    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
     @given(tables())
     def check(table):
         check_round_trip(tmp_path / f"x.{extension}", table)

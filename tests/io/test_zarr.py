@@ -12,6 +12,8 @@ from whole_files import S, X, cells, refused, values_of
 from graphlowrank.io import read
 from graphlowrank.io.zarr import read_zarr
 
+pytestmark = pytest.mark.usefixtures("without_worker")
+
 
 @pytest.mark.parametrize("packing", [None, numcodecs.Zlib(), numcodecs.LZ4(), numcodecs.Zstd(), numcodecs.Blosc()])
 def test_codecs_of_zarr_2(tmp_path, packing):

@@ -23,9 +23,9 @@ def test_draw_reaches_every_component(sizes, share, seed):
 
 
 def test_draw_is_uniform():
-    counts = np.zeros(10)
+    graph, counts = path_graph(10), np.zeros(10)
     for seed in range(3000):
-        counts[draw(path_graph(10), 3, random_state=seed)] += 1
+        counts[draw(graph, 3, random_state=seed)] += 1
     expected = 900  # binomial(3000, 0.3): standard deviation 25
     assert np.all(np.abs(counts - expected) < 5 * 25)
 
