@@ -188,20 +188,20 @@ def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = F
 
 def build_graphs(X: Data, run: Run) -> AxisGraphs:
     """Build the sample graph and the feature graph."""
-    n_samples, n_features = X.shape
+    n_samples = X.shape[0]
     with run.progress.stage("sample graph"):
         samples = build_graph(X, "sample", int(run.options.n_neighbors), run)
     with run.progress.stage("feature graph"):
         if n_samples > FEATURE_GRAPH_SAMPLES:
             X = X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=run.rng)]
-        # Few features are no mistake of the user: their graph has fewer neighbors.
-        features = build_graph(X.T, "feature", min(int(run.options.n_neighbors), n_features - 1), run)
+        features = build_graph(X.T, "feature", int(run.options.n_neighbors), run)
     return samples, features
 
 
 def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> AxisGraph:
     """Graph between points: the given one, or nearest neighbors if any stage uses it."""
     given = run.options.graph_of(axis)
+    n_neighbors = min(n_neighbors, points.shape[0] - 1)
     graph = None
     if given is not None and n_neighbors > 0:
         if not isinstance(given, str):

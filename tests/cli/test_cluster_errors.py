@@ -101,8 +101,13 @@ def test_more_clusters_than_samples(here):
 def test_messages_of_the_library_name_the_options(here):
     result = run("in.csv -o out.csv -k 8 --downsampling 20 1 -r r.html")
     assert failure(result)[0] == "--clusters 8 is more than the 6 kept samples (see --downsampling)."
-    cause, _ = failure(run("in.csv -o out.csv --neighbors 120"))
-    assert cause == "--neighbors 120 needs at least 121 samples, got 120 samples; lower --neighbors."
+
+
+@pytest.mark.filterwarnings("default")
+def test_more_neighbors_than_samples_are_a_warning(here):
+    result = run("in.csv -o out.csv -k 3 --neighbors 120")
+    assert "warning: --neighbors 120 is lowered to 119: there are only 120 samples." in result.stderr
+    assert tree(here) == ["in.csv", "out.csv"]
 
 
 @pytest.mark.filterwarnings("default")

@@ -32,7 +32,6 @@ def with_entry(value):
         (X[:0], "0 sample"),
         (X[:1], "minimum of 2"),
         (X[:, :0], r"0 feature\(s\)"),
-        (X[:3], r"n_neighbors=\d+ needs at least \d+ samples, got n_samples=3; lower"),
         (np.ones((40, 6)), "every feature is constant"),
         (np.tile(np.arange(6.0), (40, 1)), "every feature is constant"),
         (X.astype(complex), "Complex data not supported"),
@@ -42,6 +41,14 @@ def with_entry(value):
 def test_data(Estimator, data, text):
     with pytest.raises(ValueError, match=text):
         Estimator(2).fit(data)
+
+
+@pytest.mark.parametrize("Estimator", ESTIMATORS)
+def test_fewer_samples_than_neighbors(Estimator):
+    """The graph is complete: every other sample is a neighbor."""
+    with pytest.warns(UserWarning, match="n_neighbors=10 is lowered to 5: there are only 6 samples"):
+        model = Estimator(2, n_neighbors=10, random_state=0).fit(X[:6])
+    assert model.sample_graph_.n_edges == 15
 
 
 def test_sparse_data():

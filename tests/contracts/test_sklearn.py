@@ -30,21 +30,9 @@ def weight_checks(estimator):
     return failing
 
 
-@parametrize_with_checks([Estimator(n_neighbors=3) for Estimator in ESTIMATORS], expected_failed_checks=weight_checks)
+@pytest.mark.filterwarnings("ignore:n_neighbors=10 is lowered")
+@parametrize_with_checks([Estimator() for Estimator in ESTIMATORS], expected_failed_checks=weight_checks)
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-TOO_FEW = "has 5 or 10 samples, too few for 10 neighbors: an error is what we promise"
-
-
-@parametrize_with_checks(
-    [Estimator() for Estimator in ESTIMATORS],
-    expected_failed_checks=lambda estimator: (
-        weight_checks(estimator) | ({"check_fit2d_1feature": TOO_FEW} if estimator.n_neighbors == 10 else {})
-    ),
-)
-def test_scikit_learn_checks_with_default_parameters(estimator, check):
     check(estimator)
 
 

@@ -26,11 +26,17 @@ def choose_laplacian(options: Options, task: Task) -> LaplacianKind:
 
 
 def choose_n_neighbors(options: Options, n_samples: int) -> Choice:
-    """Choose the number of neighbors: 10, or half the mean cluster size if that is less, at least 3."""
-    if not is_auto(options.n_neighbors):
-        return Choice("n_neighbors", int(options.n_neighbors), AS_GIVEN)
+    """Choose the number of neighbors: 10, or half the mean cluster size if that is less, at least 3.
+
+    There are never more neighbors than other samples, not even if more are given.
+    """
     n_clusters = 1 if is_auto(options.n_clusters) else int(options.n_clusters)
     value = max(MIN_NEIGHBORS, min(MAX_NEIGHBORS, n_samples // (2 * n_clusters)))
+    value = value if is_auto(options.n_neighbors) else int(options.n_neighbors)
+    if n_samples <= value:
+        return Choice("n_neighbors", n_samples - 1, f"there are only {n_samples} samples")
+    if not is_auto(options.n_neighbors):
+        return Choice("n_neighbors", value, AS_GIVEN)
     return Choice("n_neighbors", value, "half the mean cluster size" if value < MAX_NEIGHBORS else "default")
 
 

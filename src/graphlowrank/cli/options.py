@@ -72,8 +72,8 @@ def to_option_names(text: str, others: Mapping[str, str] | None = None) -> str:
 
     Examples
     --------
-    >>> to_option_names("n_neighbors=10 needs at least 11 samples, got n_samples=5; lower n_neighbors.")
-    '--neighbors 10 needs at least 11 samples, got 5 samples; lower --neighbors.'
+    >>> to_option_names("n_neighbors=10 is lowered to 4: there are only 5 samples.")
+    '--neighbors 10 is lowered to 4: there are only 5 samples.'
     >>> to_option_names("downsampling=(100.0, 2.5) keeps only 3 of 300 samples.")
     '--downsampling 100 2.5 keeps only 3 of 300 samples.'
     """

@@ -6,6 +6,7 @@ class: scikit-learn reads them from the generated ``__init__``. Each estimator's
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
@@ -22,7 +23,6 @@ from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import Array, AxisName, MatrixLike, RandomState
 from ..auto import Choice
-from ..auto.graphs import MIN_NEIGHBORS
 from ..decoders.scores import component_samples, component_scores
 from ..graphs import Graph, as_graph
 from ..linalg.svd import leading_svd
@@ -88,12 +88,12 @@ class GraphEstimator(BaseEstimator):
             check_observed(X)
             if options.decoder_record.needs_complete:
                 raise ValueError(f"decoder={options.decoder!r} projects the data, which must have no missing values.")
-        n_samples, n_neighbors = X.shape[0], MIN_NEIGHBORS if is_auto(options.n_neighbors) else int(options.n_neighbors)
+        n_samples, n_neighbors = X.shape[0], options.n_neighbors
         builds = isinstance(options.sample_graph, str) and options.needs_graph("sample")
-        if builds and n_samples <= n_neighbors:
-            raise ValueError(
-                f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} samples, got n_samples={n_samples}; "
-                "lower n_neighbors."
+        if builds and not is_auto(n_neighbors) and n_samples <= int(n_neighbors):
+            warnings.warn(
+                f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.",
+                stacklevel=3,
             )
         axes: tuple[AxisName, ...] = ("sample", "feature")
         for axis, n, given in zip(axes, X.shape, options.given_indices(), strict=True):
