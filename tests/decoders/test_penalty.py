@@ -1,5 +1,7 @@
 """Fits under a smoothness penalty, against dense twins."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from decoder_helpers import Problem, dense_interpolation
@@ -14,7 +16,7 @@ from graphlowrank.decoders import (
 from graphlowrank.decoders import penalty as penalty_module
 from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.sampling import SampledNodes, draw
-from graphlowrank.solvers import conjugate_gradients
+from graphlowrank.solvers.conjugate_gradients import solve_spd
 from helpers import dense_fit, dense_laplacian
 
 
@@ -81,7 +83,7 @@ def test_multigrid_takes_over_for_every_power(monkeypatch, gamma, power, rng):
     graph = path_graph(400)
     side = SampledNodes(graph, np.arange(0, 400, 40))
     values = rng.standard_normal((10, 2))
-    monkeypatch.setattr(conjugate_gradients, "STALL_AFTER", 5)
+    monkeypatch.setattr(penalty_module, "solve_spd", partial(solve_spd, stall_after=5))
     made = []
     original = penalty_module.multigrid
     monkeypatch.setattr(penalty_module, "multigrid", lambda A: made.append(A.shape) or original(A))

@@ -1,8 +1,7 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphlowrank.linalg.blocks import row_blocks
+from graphlowrank.linalg.blocks import evenly_spaced, row_blocks
 
 
 @given(st.integers(0, 50), st.integers(0, 20), st.integers(1, 100), st.integers(1, 9))
@@ -13,6 +12,7 @@ def test_blocks_cover_every_row_once_and_stay_small(n_rows, width, entries, min_
         assert 1 <= block.stop - block.start <= max(entries // max(width, 1), min_rows)
 
 
-@pytest.mark.parametrize(("max_rows", "n_blocks"), [(None, 1), (4, 3), (20, 1)])
-def test_an_upper_bound_on_rows(max_rows, n_blocks):
-    assert len(list(row_blocks(10, 1, entries=1000, max_rows=max_rows))) == n_blocks
+def test_evenly_spaced_rows_include_both_ends():
+    assert evenly_spaced(10, 4).tolist() == [0, 3, 6, 9]
+    assert evenly_spaced(3, 4).tolist() == [0, 1, 2]
+    assert evenly_spaced(0, 4).tolist() == []

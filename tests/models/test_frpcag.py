@@ -11,9 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.frpcag as module
-from graphlowrank._threads import limit_threads
+from graphlowrank._threads import limit_threads, single_threaded_libraries
 from graphlowrank.graphs import path_graph
-from graphlowrank.models import compiled_step, solve_frpcag
+from graphlowrank.linalg.eigen import largest_eigenvalue
+from graphlowrank.models import CompressedProblem, solve_frpcag
+from graphlowrank.models.compiled_step import compiled_step
+from graphlowrank.models.frpcag import minimize_frpcag
 from graphlowrank.models.losses import LOSSES, DataFit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from graphlowrank.solvers import fista, proximal_step
@@ -219,23 +222,27 @@ def test_compiled_step_agrees_with_the_plain_one(loss, dtype, gamma_features, we
 
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 150])
 @pytest.mark.parametrize("dense_above", [0.0, 1.1])
-def test_feature_products_agree_for_any_cut_of_the_rows(monkeypatch, n_rows, dense_above):
+def test_feature_products_agree_for_any_cut_of_the_rows(n_rows, dense_above):
     X, L_s, L_f = problem(150, 17)
-    options = {"gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 5, "tol": 1e-300}
-    plain = solve_frpcag(X, L_s, L_f, **options).X
-    monkeypatch.setattr(compiled_step, "DENSE_ABOVE", dense_above)
-    monkeypatch.setattr(compiled_step, "BLOCK_BYTES", n_rows * X.shape[1] * X.itemsize)
-    assert_allclose(solve_frpcag(X, L_s, L_f, compiled=True, **options).X, plain, atol=1e-12)
+    smooth, rows, columns = TwoGraphSmoothness(L_s, L_f, 1.0, 0.5), np.ones(150), np.ones(17)
+    options = {"block_bytes": n_rows * X.shape[1] * X.itemsize, "dense_above": dense_above}
+    fused = compiled_step(smooth, X, make_loss("l1"), 0.1, rows, columns, **options)
+    plain = proximal_step(smooth, data_fit("l1", X), 0.1)
+    found, expected = (fista(step, X, tol=1e-300, max_iter=5).X for step in (fused, plain))
+    assert np.abs(expected - X).max() > 0.1
+    assert_allclose(found, expected, atol=1e-12)
 
 
-def test_threads_do_not_change_the_solution(monkeypatch, rng):
+def test_threads_do_not_change_the_solution(rng):
     X = rng.standard_normal((301, 37)).astype(np.float32)
     L_s, L_f = (sp.csr_array(random_graph(n, 0.6).unit_laplacian(), dtype=np.float32) for n in X.shape)
-    monkeypatch.setattr(compiled_step, "BLOCK_BYTES", 7 * 37 * 4)
+    smooth, rows, columns = TwoGraphSmoothness(L_s, L_f, 1.0, 0.5), *(np.ones(n, np.float32) for n in X.shape)
+    lipschitz = 2 * largest_eigenvalue(L_s) + largest_eigenvalue(L_f)
     answers = []
     for n_jobs in (1, 2, 5):
-        with limit_threads(n_jobs):
-            answers.append(solve_frpcag(X, L_s, L_f, gamma_samples=1.0, gamma_features=0.5, compiled=True).X)
+        with limit_threads(n_jobs), single_threaded_libraries():
+            step = compiled_step(smooth, X, make_loss("l1"), 1 / lipschitz, rows, columns, block_bytes=7 * 37 * 4)
+            answers.append(fista(step, X, tol=1e-3, max_iter=1000).X)
     assert_array_equal(answers[0], answers[1])
     assert_array_equal(answers[0], answers[2])
 
@@ -249,15 +256,14 @@ def test_compiled_loops_run_along_rows_whatever_the_layout():
     assert_array_equal(by_columns, by_rows)
 
 
-def test_the_order_of_samples_is_put_back(monkeypatch):
+def test_the_order_of_samples_is_put_back():
     X, L_s, L_f = problem(40, 17)
-    options = {
-        "gamma_samples": 1.0, "gamma_features": 0.5, "max_iter": 12, "tol": 1e-300,
-        "sample_weights": np.linspace(0.3, 3, 40), "feature_weights": np.linspace(2, 0.5, 17), "X0": 0.9 * X,
-    }  # fmt: skip
-    plain = solve_frpcag(X, L_s, L_f, **options)
-    monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
-    assert_allclose(solve_frpcag(X, L_s, L_f, compiled=True, **options).X, plain.X, atol=1e-12)
+    given_ = CompressedProblem(
+        X, L_s, L_f, (1.0, 0.5), max_iter=12, tol=1e-300, X0=0.9 * X,
+        sample_weights=np.linspace(0.3, 3, 40), feature_weights=np.linspace(2, 0.5, 17),
+    )  # fmt: skip
+    reordered = minimize_frpcag(given_, compiled=True, renumbered_above=0)
+    assert_allclose(reordered.X, minimize_frpcag(given_).X, atol=1e-12)
 
 
 def test_wide_data_are_solved_as_their_transpose():
@@ -290,11 +296,9 @@ def test_restarts_end_sooner_and_no_worse(monkeypatch):
     assert restarted.objective[-1] <= plain.objective[-1] * (1 + 1e-9)
 
 
-def test_sparse_and_dense_feature_products_agree(monkeypatch):
-    X, L_s, L_f = problem(10, 8)
-    dense = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.5).X
-    monkeypatch.setattr(module, "DENSE_FEATURES_UP_TO", 0)
-    sparse = solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.5).X
+def test_sparse_and_dense_feature_products_agree():
+    given_ = CompressedProblem(*problem(10, 8), (0.5, 0.5))
+    dense, sparse = (minimize_frpcag(given_, dense_features_up_to=n).X for n in (8, 0))
     assert_allclose(sparse, dense, atol=1e-12)
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.models.frpcag as module
 from graphlowrank.graphs import path_graph
-from graphlowrank.models import solve_frpcag
+from graphlowrank.models import CompressedProblem, solve_frpcag
 from graphlowrank.models.losses import DataFit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from helpers import random_graph
@@ -99,16 +99,13 @@ def test_what_stands_in_a_gap_at_the_start_does_not_matter():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(40, 17), (17, 40)])
 @pytest.mark.parametrize("renumbered", [False, True])
-def test_compiled_step_agrees_with_the_plain_one(monkeypatch, loss, dtype, shape, renumbered):
-    X, L_s, L_f = (A.astype(dtype) for A in problem(*shape))
-    options = {
-        "gamma_samples": 1.0, "gamma_features": 0.5, "loss": loss, "huber_delta": 0.3, "max_iter": 12, "tol": 1e-300,
-        "sample_weights": np.linspace(0.3, 3, shape[0]), "feature_weights": np.linspace(2, 0.5, shape[1]),
-    }  # fmt: skip
-    plain = solve_frpcag(X, L_s, L_f, **options)
-    if renumbered:
-        monkeypatch.setattr(module, "RENUMBERED_ABOVE", 0)
-    fused = solve_frpcag(X, L_s, L_f, compiled=True, **options)
+def test_compiled_step_agrees_with_the_plain_one(loss, dtype, shape, renumbered):
+    given_ = CompressedProblem(
+        *(A.astype(dtype) for A in problem(*shape)), (1.0, 0.5), loss, 0.3, max_iter=12, tol=1e-300,
+        sample_weights=np.linspace(0.3, 3, shape[0]), feature_weights=np.linspace(2, 0.5, shape[1]),
+    )  # fmt: skip
+    plain = module.minimize_frpcag(given_)
+    fused = module.minimize_frpcag(given_, compiled=True, renumbered_above=0 if renumbered else 100)
     assert fused.X.dtype == plain.X.dtype == dtype
     assert_allclose(fused.X, plain.X, atol=500 * np.finfo(dtype).eps)
 
@@ -132,11 +129,11 @@ def test_complete_data_pass_through_untouched(monkeypatch):
         seen["problem"] = problem
         return minimize(problem, **options)
 
-    minimize = module._minimize
-    monkeypatch.setattr(module, "_minimize", spy)
+    minimize = module._run_fista
+    monkeypatch.setattr(module, "_run_fista", spy)
     solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2)
     assert seen["problem"].X is X
-    assert seen["problem"].X0 is seen["problem"].observed is None
+    assert seen["problem"].X0 is seen["problem"].observed() is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)

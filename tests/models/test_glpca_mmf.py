@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
-from graphlowrank.models import glpca, mmf, solve_glpca, solve_mmf
+from graphlowrank.models import glpca, solve_glpca, solve_mmf
 
 
 def problem(n, p, seed=0, rank=None):
@@ -38,13 +38,10 @@ def mmf_objective(X, L, V, C, gamma):
 @pytest.mark.parametrize("way", ["dense", "lanczos"])
 @pytest.mark.parametrize("shape", [(80, 30), (60, 90), (70, 20)], ids=str)
 @pytest.mark.parametrize("beta", [0.0, 0.3, 0.9, 1.0])
-def test_scores_are_the_lowest_eigenvectors(way, shape, beta, monkeypatch):
+def test_scores_are_the_lowest_eigenvectors(way, shape, beta):
     X, graph = problem(*shape, rank=10 if shape[1] == 20 else None)
     L = graph.laplacian().toarray()
-    if way == "lanczos":
-        monkeypatch.setattr(glpca, "DENSE_UP_TO", 0)
-        monkeypatch.setattr(glpca, "DENSE_FOR_MANY", 0)
-    found = solve_glpca(X, graph.laplacian(), 4, beta=beta)
+    found = solve_glpca(X, graph.laplacian(), 4, beta=beta, dense=way == "dense")
     n, a, b = len(X), np.linalg.norm(X, 2) ** 2, np.linalg.eigvalsh(L)[-1]
     G = (1 - beta) * (np.eye(n) - X @ X.T / a) + beta * (L / b + np.ones((n, n)) / n)
     values, vectors = np.linalg.eigh(G)
@@ -91,11 +88,10 @@ def test_more_weight_on_the_graph_makes_scores_smoother_and_the_fit_worse():
 @pytest.mark.parametrize("way", ["dense", "lanczos"])
 @pytest.mark.parametrize("shape", [(80, 30), (40, 90), (70, 20)], ids=str)
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 30.0])
-def test_components_are_the_leading_eigenvectors(way, shape, gamma, monkeypatch):
+def test_components_are_the_leading_eigenvectors(way, shape, gamma):
     X, graph = problem(*shape, rank=10 if shape[1] == 20 else None)
     L = graph.laplacian().toarray()
-    monkeypatch.setattr(mmf, "DENSE_UP_TO", 10_000 if way == "dense" else 0)
-    found = solve_mmf(X, graph.laplacian(), 4, gamma=gamma)
+    found = solve_mmf(X, graph.laplacian(), 4, gamma=gamma, dense=way == "dense")
     A = np.eye(len(X)) + gamma * L
     values, vectors = np.linalg.eigh(X.T @ np.linalg.solve(A, X))
     assert same_span(found.components.T, vectors[:, ::-1][:, :4]) < 1e-5

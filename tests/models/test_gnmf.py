@@ -12,8 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.gnmf as module
 from graphlowrank.graphs import Graph, knn_graph, path_graph
-from graphlowrank.models.gnmf import solve_gnmf
-from graphlowrank.models.gnmf_start import starting_factors
+from graphlowrank.models.gnmf import solve_gnmf, starting_factors
 
 UPDATES = ["accelerated", "multiplicative"]
 DIGITS = load_digits().data
@@ -118,15 +117,14 @@ def test_size_can_be_moved_between_scores_and_components(gamma, rng):
         assert_allclose(other.scores, one.scores, rtol=1e-6, atol=1e-10)
 
 
-def test_momentum_never_raises_the_objective(monkeypatch):
+def test_momentum_never_raises_the_objective():
     """On a long path momentum alone overshoots."""
     X, (S, C), gamma = random_data(60, 3), unit(*start(60, 3, 2)), 100.0
     L = path_graph(60).unit_laplacian()
     problem, values = module._Problem.of(X, L, gamma), []
-    monkeypatch.setattr(module, "INNER_RTOL", -1)
-    for steps in range(150):
-        monkeypatch.setattr(module, "SCORE_STEPS", steps)
-        values.append(objective(X, L, module._accelerate_scores(problem, S, X @ C.T, C @ C.T), C, gamma))
+    for n_steps in range(150):
+        stepped = module._accelerate_scores(problem, S, X @ C.T, C @ C.T, n_steps=n_steps, rtol=-1)
+        values.append(objective(X, L, stepped, C, gamma))
     assert np.all(np.diff(values) <= 1e-10 * values[0])
 
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import LOSSES, DataFit, Loss, make_loss, register
-from graphlowrank.models.regression import robust_scores
+from graphlowrank.models.robust_scores import robust_scores
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from helpers import matrices, random_graph
 
@@ -114,6 +114,15 @@ def test_frpcag_with_a_loss_from_outside_is_optimal(rng, compiled, missing):
     U = solve_frpcag(X, L_s, L_f, loss="log_cosh", huber_delta=0.7, compiled=compiled, **options).X
     slope = np.where(np.isnan(X), 0, np.tanh((U - X) / 0.7))
     assert_allclose(slope + TwoGraphSmoothness(L_s, L_f, 0.5, 0.2).grad(U), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("code", [-1, 3, 7])
+def test_a_code_without_a_compiled_loop_runs_in_numpy(monkeypatch, rng, code):
+    X, L = rng.standard_normal((12, 9)), random_graph(12, spread=1.0).unit_laplacian()
+    options = {"gamma_samples": 0.5, "gamma_features": 0.0, "loss": "log_cosh", "tol": 1e-8}
+    plain = solve_frpcag(X, L, None, **options).X
+    monkeypatch.setattr(LogCosh, "kernel", code)
+    assert_array_equal(solve_frpcag(X, L, None, compiled=True, **options).X, plain)
 
 
 @pytest.mark.parametrize("missing", [False, True])

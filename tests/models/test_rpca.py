@@ -217,28 +217,29 @@ def test_shrinkage_is_that_of_the_full_decomposition(shape, share, dtype):
     left, right = (np.linalg.qr(gaussian(size, min(shape), seed))[0] for seed, size in enumerate(shape))
     values = np.geomspace(1, 1e-4, min(shape))
     M = (left * values @ right.T).astype(dtype)
-    shrink, out = shrinkage.Shrinkage(min(shape)), np.empty_like(M)
-    rank, truncated = 0, True
+    nuclear = shrinkage.NuclearNorm(min(shape), 1.0)
     for _ in range(20):
-        rank, truncated = shrink(M, share, 1.0, out=out)
-    assert not truncated
+        out = nuclear.prox(M, share)
+    assert not nuclear.truncated
     assert_allclose(out, shrunk(M.astype(float), share), atol=20 * np.finfo(dtype).eps ** (0.5 if share == 0.02 else 1))
-    assert rank == np.sum(values > share) or (dtype == np.float32 and share == 1e-9)
+    assert nuclear.rank == np.sum(values > share) or (dtype == np.float32 and share == 1e-9)
 
 
 def test_a_sketch_says_when_it_may_have_missed_some():
     M = np.linalg.qr(gaussian(300, 300))[0] * np.r_[np.ones(25), np.full(275, 1e-3)]
-    shrink, out = shrinkage.Shrinkage(300), np.empty_like(M)
-    told = [shrink(M, 0.5, 1.0, out=out) for _ in range(3)]
-    assert told[0][1]
-    assert told[-1] == (25, False)
+    nuclear = shrinkage.NuclearNorm(300, 1.0)
+    nuclear.prox(M, 0.5)
+    assert nuclear.truncated
+    for _ in range(2):
+        nuclear.prox(M, 0.5)
+    assert (nuclear.rank, nuclear.truncated) == (25, False)
 
 
 def test_an_answer_that_may_lack_singular_values_is_not_final(monkeypatch):
-    def limited(self, M, threshold, spectral, out):
-        return shrinkage._shrink_by_gram(M, threshold, spectral, 10, out), True
+    def limited(self, M, step, out):
+        self.rank, self.truncated = shrinkage._shrink_by_gram(M, step, self.spectral, 10, out), True
 
-    monkeypatch.setattr(shrinkage.Shrinkage, "__call__", limited)
+    monkeypatch.setattr(shrinkage.NuclearNorm, "prox", limited)
     answer = solve_rpca(low_rank_and_sparse(40, 50)[0], max_iter=60)
     assert answer.residual < 1e-7
     assert (answer.n_iter, answer.converged) == (60, False)

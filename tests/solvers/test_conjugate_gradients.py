@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank._threads import limit_threads
 from graphlowrank.graphs import path_graph
-from graphlowrank.linalg.grounded import GroundedLaplacian
+from graphlowrank.linalg.products import GroundedLaplacian
 from graphlowrank.solvers.conjugate_gradients import block_pcg
 from helpers import random_graph
 

@@ -1,6 +1,7 @@
 """Multigrid as a preconditioner, and the solver that switches to it when Jacobi stalls."""
 
 import sys
+from functools import partial
 
 import array_api_strict as strict
 import numpy as np
@@ -12,20 +13,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import spsolve
 from sklearn.exceptions import ConvergenceWarning
 
-import graphlowrank.linalg.multigrid as multigrid_module
 from graphlowrank.decoders import upsample
 from graphlowrank.graphs import grid_graph, knn_graph, path_graph
-from graphlowrank.linalg.multigrid import multigrid
+from graphlowrank.linalg.multigrid import COARSEST, hierarchy, multigrid
 from graphlowrank.solvers.conjugate_gradients import STALL_AFTER, block_pcg, solve_spd
 from helpers import disjoint, random_graph
 
 PRECONDITIONERS = ["auto", "jacobi", "multigrid"]
 
 
-@pytest.fixture
-def coarse(monkeypatch):
-    """Levels even for small matrices."""
-    monkeypatch.setattr(multigrid_module, "COARSEST", 4)
+def solve_on_levels(A, B, **options):
+    """Solve by multigrid, with levels even for small matrices."""
+    strong = partial(multigrid, A, coarsest=4)
+    return solve_spd(A, B, strong=strong, preconditioner="multigrid", **options)
 
 
 @pytest.fixture
@@ -53,10 +53,9 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-@pytest.mark.usefixtures("coarse")
 def test_cycle_is_a_symmetric_matrix_near_the_inverse(name):
     A, _ = dropped_block(GRAPHS[name], 5)
-    M = multigrid(A)(np.eye(A.shape[0]))
+    M = multigrid(A, coarsest=4)(np.eye(A.shape[0]))
     assert_allclose(M, M.T, atol=1e-12 * np.abs(M).max())
     eigenvalues = np.linalg.eigvals(M @ A.toarray()).real
     # Positive definite; an SPD cycle never overshoots: its error shrinks in the norm of A, one factor for all n.
@@ -69,37 +68,34 @@ def test_small_matrices_are_inverted():
     assert_allclose(A @ multigrid(A)(B), B, atol=1e-8 * np.abs(B).max())
 
 
-@pytest.mark.usefixtures("coarse")
 def test_unknowns_that_touch_nothing_are_no_trouble():
     A = sp.csr_array(sp.diags_array(np.arange(1.0, 21.0)))
-    M = multigrid(A)(np.eye(20))
+    M = multigrid(A, coarsest=4)(np.eye(20))
     assert np.all(np.linalg.eigvalsh(M) > 0)
-    solution = solve_spd(A, np.ones((20, 1)), preconditioner="multigrid", tol=1e-12)
+    solution = solve_on_levels(A, np.ones((20, 1)), tol=1e-12)
     assert_allclose(solution.X.ravel(), 1 / np.arange(1.0, 21.0))
 
 
-@pytest.mark.usefixtures("coarse")
 def test_coarse_unknowns_without_a_matrix_are_no_trouble():
     # Smoothing multiplies the prolongation by 1 - 4/3 * 6/8 = 0 here, to the last bit: all coarse matrices vanish.
     A = sp.csr_array(sp.block_diag([49 * np.array([[7.0, -1.0], [-1.0, 7.0]])] * 10))
-    levels, _ = multigrid_module._hierarchy(A)
+    levels, _ = hierarchy(A, 4)
     assert_array_equal(levels[1].A.toarray(), 0)
-    solution = solve_spd(A, np.ones((20, 1)), preconditioner="multigrid", tol=1e-12)
+    solution = solve_on_levels(A, np.ones((20, 1)), tol=1e-12)
     assert_allclose(solution.X, 1 / (49 * 6))
 
 
 def test_levels_are_small_and_sparse():
     A, _ = dropped_block(knn_graph(np.random.default_rng(0).random((3000, 2)), 10), 5)
-    levels, coarsest = multigrid_module._hierarchy(A)
-    assert len(coarsest) <= multigrid_module.COARSEST
+    levels, coarsest = hierarchy(A)
+    assert len(coarsest) <= COARSEST
     assert sum(level.A.nnz for level in levels) < 2 * A.nnz
 
 
-@pytest.mark.usefixtures("coarse")
 def test_high_degrees_still_find_their_aggregates():
     # Every tie is 1/60 of the diagonal: weak, if strength were measured against that.
     A, B = dropped_block(path_graph(2000, reach=60), 2)
-    assert solve_spd(A, B, preconditioner="multigrid").n_iter < 30
+    assert solve_on_levels(A, B).n_iter < 30
 
 
 def test_numpys_random_state_is_not_touched():
@@ -218,11 +214,10 @@ def test_auto_turns_to_multigrid_when_jacobi_stalls():
     assert_array_equal(auto.X, solve_spd(A, B).X)
 
 
-def test_what_jacobi_has_done_is_not_lost(monkeypatch):
+def test_what_jacobi_has_done_is_not_lost():
     A, B = dropped_block(grid_graph((40, 40)), 5)
     jacobi, multi = (solve_spd(A, B, preconditioner=name) for name in ("jacobi", "multigrid"))
-    monkeypatch.setattr("graphlowrank.solvers.conjugate_gradients.STALL_AFTER", jacobi.n_iter - 1)
-    assert solve_spd(A, B).n_iter - jacobi.n_iter < multi.n_iter / 2
+    assert solve_spd(A, B, stall_after=jacobi.n_iter - 1).n_iter - jacobi.n_iter < multi.n_iter / 2
 
 
 def test_auto_stays_with_jacobi_where_that_is_enough(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
-from ..models.regression import robust_scores
+from ..models.robust_scores import robust_scores
 from ..preprocessing.sparse import Data, dense_rows
 
 BLOCK_ENTRIES = 4_000_000  # of sparse samples that are made dense at a time

@@ -8,9 +8,8 @@ import numpy as np
 
 from .._backend import Array
 from ..graphs import Graph
-from ..linalg.grounded import GroundedLaplacian
 from ..linalg.multigrid import multigrid, pyamg_installed
-from ..linalg.products import spmm
+from ..linalg.products import GroundedLaplacian, spmm
 from ..sampling import check_reach
 from ..solvers.conjugate_gradients import Preconditioner, solve_spd
 from ..solvers.solution import Solution

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import map_ranges
-from .products import COMPILED_ABOVE
+from .products import COMPILED_ABOVE, dot
 
 
 def step_coefficients(cutoff: float, order: int, upper: float) -> Array:
@@ -24,18 +24,14 @@ def step_coefficients(cutoff: float, order: int, upper: float) -> Array:
     angle = np.arccos(np.clip(2 * cutoff / upper - 1, -1, 1))
     orders = np.arange(1, order + 1)
     step = np.concatenate([[1 - angle / np.pi], -2 / np.pi * np.sin(orders * angle) / orders])
-    return step * _jackson(order)
-
-
-def _jackson(order: int) -> Array:
     j, span = np.arange(order + 1), np.pi / (order + 2)
-    return ((order + 2 - j) * np.cos(j * span) + np.sin(j * span) / np.tan(span)) / (order + 2)
+    jackson = ((order + 2 - j) * np.cos(j * span) + np.sin(j * span) / np.tan(span)) / (order + 2)
+    return step * jackson
 
 
 def fit_coefficients(function: Callable[[Array], Array], order: int, upper: float) -> Array:
     """Chebyshev coefficients (order + 1) of a smooth ``function`` of the eigenvalue on [0, upper]."""
-    fitted = np.polynomial.Chebyshev.interpolate(function, order, domain=[0, upper])
-    return np.asarray(fitted.coef)
+    return np.asarray(np.polynomial.Chebyshev.interpolate(function, order, domain=[0, upper]).coef)
 
 
 def apply_polynomial(L: sp.csr_array, X: Array, coefficients: Array, upper: float) -> Array:
@@ -53,7 +49,7 @@ def chebyshev_moments(L: sp.csr_array, X: Array, upper: float) -> Iterator[Array
     ``T_2j = 2 T_j^2 - 1`` and ``T_2j+1 = 2 T_j+1 T_j - T_1`` give twice as many moments as products. They are summed in
     double precision, since they cancel where a few of a million eigenvalues are counted.
     """
-    square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    square = dot(X, X)
     recurrence = Recurrence(L, X, upper)
     own, first = recurrence.advance()
     moments = [square, first]
@@ -65,46 +61,29 @@ def chebyshev_moments(L: sp.csr_array, X: Array, upper: float) -> Iterator[Array
 
 
 class Recurrence:
-    """``T_j X`` for j = 0, 1, 2, ... in two blocks of memory.
+    """``T_j X`` for j = 0, 1, 2, ... in two blocks of memory; ``current`` is overwritten by the second next step."""
 
-    Attributes
-    ----------
-    current
-        ``T_j X``; overwritten by the second next step.
-    """
-
-    def __init__(self, L: sp.csr_array, X: Array, upper: float) -> None:
+    def __init__(self, L: sp.csr_array, X: Array, upper: float, *, compiled_above: int = COMPILED_ABOVE) -> None:
         identity = sp.eye_array(L.shape[0], dtype=L.dtype, format="csr")
         self._doubled = ((4 / upper) * L - 2 * identity).astype(X.dtype).tocsr()  # T_j+1 = doubled T_j - T_j-1
         self._step: sp.csr_array = self._doubled * X.dtype.type(0.5)  # T_1 = doubled / 2, T_-1 being 0
         self.current, self._previous = X.copy(), np.zeros_like(X)
+        self._compiled = self._step.nnz * X.shape[1] > compiled_above
 
     def advance(self, total: Array | None = None, coefficient: float = 0.0) -> tuple[float, float]:
         """Advance j; add ``coefficient T_j X`` to ``total``; return the products of T_j X with itself and T_j-1 X."""
         A, current, new = self._step, self.current, self._previous
-        if A.nnz * current.shape[1] > COMPILED_ABOVE:
-            dots = _advance_compiled(A, current, new, total, coefficient)
+        if self._compiled:
+            from ..kernels.products import csr_recurrence
+
+            rows = np.empty((len(current), 2))
+            onto = np.empty((0, 0), dtype=new.dtype) if total is None else total
+            map_ranges(csr_recurrence, len(current), A.indptr, A.indices, A.data, current, new, onto, coefficient, rows)
+            own, cross = (float(total) for total in rows.sum(axis=0))
         else:
             np.subtract(A @ current, new, out=new)
             if total is not None:
                 total += new.dtype.type(coefficient) * new
-            dots = (
-                float(np.einsum("ij,ij->", new, new, dtype=np.float64)),
-                float(np.einsum("ij,ij->", new, current, dtype=np.float64)),
-            )
+            own, cross = dot(new, new), dot(new, current)
         self.current, self._previous, self._step = new, current, self._doubled
-        return dots
-
-
-def _advance_compiled(
-    A: sp.csr_array, current: Array, new: Array, total: Array | None, coefficient: float
-) -> tuple[float, float]:
-    from ..kernels.products import csr_recurrence
-
-    dots = np.empty((len(current), 2))
-    total = np.empty((0, 0), dtype=new.dtype) if total is None else total
-    map_ranges(
-        csr_recurrence, len(current), A.indptr, A.indices, A.data, current, new, total, coefficient, dots
-    )  # fmt: skip
-    own, cross = dots.sum(axis=0)
-    return float(own), float(cross)
+        return own, cross

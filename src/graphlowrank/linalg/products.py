@@ -1,7 +1,12 @@
-"""Sparse times dense."""
+"""Products of matrices, large ones in our own threads.
+
+BLAS threads wait for one another at every step of an eigenproblem and compete with our loops, and their number changes
+the rounding. Blocks here are the same for any number of threads, so results are too; callers limit BLAS to one thread.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,16 +16,17 @@ from .._backend import Array
 from .._threads import map_ranges
 
 COMPILED_ABOVE = 20_000_000  # multiplications; below, scipy is done before a compiler has started
+PRODUCT_BLOCKS = 32  # blocks of rows of a dense product
 
 
-def spmm(L: Any, X: Array) -> Array:
+def spmm(L: Any, X: Array, *, compiled_above: int = COMPILED_ABOVE) -> Array:
     """Return ``L @ X`` for a symmetric, usually sparse, ``L``."""
     compiled = (
         isinstance(L, sp.csr_array)
         and isinstance(X, np.ndarray)
         and X.flags.c_contiguous
         and X.dtype == L.dtype
-        and L.nnz * X.shape[1] > COMPILED_ABOVE
+        and L.nnz * X.shape[1] > compiled_above
     )
     if not compiled:
         return L @ X
@@ -29,3 +35,68 @@ def spmm(L: Any, X: Array) -> Array:
     out = np.empty_like(X)
     map_ranges(csr_times_dense, L.shape[0], L.indptr, L.indices, L.data, X, out)
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class GroundedLaplacian:
+    """Laplacian of a graph with some nodes grounded (Dirichlet boundary), without a copy of its edges.
+
+    The block ``L_dd`` of the free nodes d, on vectors over all nodes, which must be 0 on the grounded ones.
+    """
+
+    weights: sp.csr_array  # (n, n) symmetric edge weights with an empty diagonal
+    free: Array  # (n,) True for free nodes
+    degrees: Array  # (n,) in the whole graph
+
+    @classmethod
+    def of(cls, weights: sp.csr_array, grounded: Array) -> GroundedLaplacian:
+        """Ground the nodes ``grounded``."""
+        free = np.ones(weights.shape[0], dtype=bool)
+        free[grounded] = False
+        return cls(weights, free, np.asarray(weights.sum(axis=1)).ravel())
+
+    def __matmul__(self, X: Array) -> Array:
+        """Product with a vector that is 0 on the grounded nodes."""
+        product = self.degrees[:, None] * X - spmm(self.weights, X)
+        product[~self.free] = 0
+        return product
+
+    def matrix(self) -> sp.csr_array:
+        """Return ``L_dd`` as a sparse matrix."""
+        d = np.flatnonzero(self.free)
+        return (sp.diags_array(self.degrees[d], format="csr") - self.weights[d][:, d]).tocsr()
+
+
+def product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """Return ``A @ B`` of dense matrices, by blocks of rows."""
+    out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
+    n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
+
+    def rows(first: int, last: int) -> None:
+        for block in range(first, last):
+            part = slice(block * A.shape[0] // n_blocks, (block + 1) * A.shape[0] // n_blocks)
+            np.matmul(A[part], B, out=out[part])
+
+    map_ranges(rows, n_blocks)
+    return out
+
+
+def gram(X: Array, dtype: Any, *, rows: int, n_sums: int) -> Array:
+    """``X^T X`` in the given precision, in up to ``n_sums`` partial sums over blocks of ``rows``."""
+    n_blocks = -(-X.shape[0] // rows)
+    n_sums = min(n_sums, n_blocks)
+    sums = np.zeros((n_sums, X.shape[1], X.shape[1]), dtype=dtype)
+
+    def add(first: int, last: int) -> None:
+        for number in range(first, last):
+            for block in range(number, n_blocks, n_sums):
+                part = X[block * rows : (block + 1) * rows].astype(dtype, copy=False)
+                sums[number] += part.T @ part
+
+    map_ranges(add, n_sums)
+    return np.asarray(sums.sum(axis=0))
+
+
+def dot(A: Array, B: Array) -> float:
+    """Return ``<A, B>``, summed in double precision."""
+    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))

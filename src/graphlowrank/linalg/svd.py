@@ -10,6 +10,8 @@ from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
+from .blocks import row_blocks
+from .products import gram
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
 GRAM_ENTRIES = 4_000_000  # entries of a block of rows whose Gram matrix is formed at a time
@@ -19,38 +21,22 @@ GRAM_UP_TO = 1500  # length of the shorter side; the dense eigenproblem takes un
 
 
 def rank_of(singular_values: Array, threshold: float = RANK_THRESHOLD) -> int:
-    """Count the singular values of at least ``threshold`` times the first (Algorithm 2, step 2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rank_of(np.array([5.0, 2.0, 0.4]))
-    2
-    """
+    """Count the singular values of at least ``threshold`` times the first (Algorithm 2, step 2)."""
     if len(singular_values) == 0 or singular_values[0] == 0:
         return 0
     return int(np.sum(singular_values >= threshold * singular_values[0]))
 
 
-def leading_svd(X: Array, n_components: int | None = None, *, at_least: int = 1) -> tuple[Array, Array, Array]:
-    """Leading singular triplets ``(left, values, right)`` of ``X``, at least one.
+def leading_svd(
+    X: Array, n_components: int | None = None, *, at_least: int = 1, gram_up_to: int = GRAM_UP_TO
+) -> tuple[Array, Array, Array]:
+    """Leading singular triplets ``(left, values, right)`` of X; None for as many as its rank, but ``at_least`` so many.
 
-    Parameters
-    ----------
-    X
-        (n, p) matrix.
-    n_components
-        Number of triplets; None for the numerical rank, see :func:`rank_of`.
-    at_least
-        Lower bound of that rank.
-
-    Notes
-    -----
-    Computed from the Gram matrix of the shorter side, or by a randomized SVD (fixed seed) where both sides are long.
-    Values under about 1e-7 of the first are not resolved. The largest entry of each right vector is positive.
+    From the Gram matrix of the shorter side, or by a randomized SVD (fixed seed) where both sides are long. Values
+    under about 1e-7 of the first are not resolved. The largest entry of each right vector is positive.
     """
     shorter = min(X.shape)
-    if shorter <= GRAM_UP_TO:
+    if shorter <= gram_up_to:
         left, values, right = _gram_svd(X, shorter if n_components is None else n_components)
     else:
         left, values, right = _sketched_svd(X, n_components, at_least)
@@ -64,26 +50,16 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
         right, values, left = _gram_svd(X.T, n_components)
         return left, values, right
     short = X.shape[1]
-    rows = max(1, GRAM_ENTRIES // short)
-    blocks = [X[start : start + rows] for start in range(0, X.shape[0], rows)]
-    n_sums = min(len(blocks), PARTIAL_SUMS)
-    grams, left = np.zeros((n_sums, short, short)), np.empty((X.shape[0], n_components), dtype=X.dtype)
-
-    def multiply(start: int, stop: int) -> None:
-        for number in range(start, stop):
-            for block in blocks[number::n_sums]:
-                wide = block.astype(np.float64)
-                grams[number] += wide.T @ wide
+    blocks = list(row_blocks(len(X), short, entries=GRAM_ENTRIES))
+    left = np.empty((len(X), n_components), dtype=X.dtype)
 
     def project(start: int, stop: int, directions: Array) -> None:
-        for number in range(start, stop):
-            np.matmul(blocks[number], directions, out=left[number * rows : (number + 1) * rows])
+        for block in blocks[start:stop]:
+            np.matmul(X[block], directions, out=left[block])
 
-    # Blocks run on our threads, BLAS on one each: its rounding depends on the number of threads, and BLAS threads that
-    # wait for a busy core make a small eigenproblem a hundred times slower.
     with single_threaded_libraries():
-        map_ranges(multiply, n_sums)
-        eigenvalues, vectors = eigh(grams.sum(axis=0), subset_by_index=(short - n_components, short - 1))
+        squares = gram(X, np.float64, rows=max(1, GRAM_ENTRIES // short), n_sums=PARTIAL_SUMS)
+        eigenvalues, vectors = eigh(squares, subset_by_index=(short - n_components, short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
         right = np.ascontiguousarray(vectors[:, ::-1])
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-7 * values[0])
@@ -135,13 +111,7 @@ def _fix_signs(left: Array, values: Array, right: Array) -> tuple[Array, Array, 
 
 
 def positive_signs(vectors: Array) -> Array:
-    """Signs (k,) that make the largest entry of each column positive; the first of several equal up to rounding.
-
-    Examples
-    --------
-    >>> positive_signs(np.array([[0.1, -0.7], [-0.9, 0.7]]))
-    array([-1., -1.])
-    """
+    """Signs (k,) that make the largest entry of each column positive; the first of several equal up to rounding."""
     if vectors.shape[1] == 0:
         return np.ones(0, dtype=vectors.dtype)
     size = np.abs(vectors)

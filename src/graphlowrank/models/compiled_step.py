@@ -18,8 +18,17 @@ BLOCK_BYTES = 2**20  # of the rows processed together, so that their gradient st
 TILE_ROWS = 64  # of the sparse feature product; a partial tile costs as much as a full one
 DENSE_ABOVE = 0.25  # density of the feature Laplacian above which BLAS is faster than a sparse product
 
-RowProduct = Callable[[int, int, Array, Array], None]
+RowProduct = Callable[[int, int, Array, Array], object]
 """``(start, stop, Z, out)``: write the gradient of the feature term to ``out[start:stop]``."""
+
+
+def has_loop(loss: Loss) -> bool:
+    """Whether the kernel has a loop for the loss; if not, the plain step runs."""
+    if loss.kernel is None:
+        return False
+    from ..kernels.fista_step import LOSS_CODES
+
+    return loss.kernel in LOSS_CODES
 
 
 def compiled_step(
@@ -30,6 +39,9 @@ def compiled_step(
     sample_weights: Array,
     feature_weights: Array,
     observed: Array | None = None,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    dense_above: float = DENSE_ABOVE,
 ) -> Step:
     """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG; ``observed`` is False where X is imputed.
 
@@ -42,10 +54,10 @@ def compiled_step(
     data_matrix = np.ascontiguousarray(X)
     spare = np.empty_like(data_matrix)
     sums = np.empty((X.shape[0], 3), dtype=X.dtype)
-    feature_gradient = _feature_gradient(smooth, X.dtype)
+    feature_gradient = _feature_gradient(smooth, X.dtype, dense_above)
     # The mask is part of the weights, so one kernel handles both cases; without missing values all samples share a row.
     column_weights = feature_weights[None, :] if observed is None else np.ascontiguousarray(feature_weights * observed)
-    n_rows = BLOCK_BYTES // max(1, X.shape[1] * X.itemsize)
+    n_rows = block_bytes // max(1, X.shape[1] * X.itemsize)
     n_rows = n_rows // TILE_ROWS * TILE_ROWS or max(1, n_rows)
 
     def advance_blocks(start: int, stop: int, S: Array, Z: Array, Z_next: Array, momentum: float) -> None:
@@ -68,27 +80,15 @@ def compiled_step(
     return advance
 
 
-def _feature_gradient(smooth: TwoGraphSmoothness, dtype: np.dtype[Any]) -> RowProduct:
+def _feature_gradient(smooth: TwoGraphSmoothness, dtype: np.dtype[Any], dense_above: float) -> RowProduct:
     """``out[rows] = 2 gamma_features Z[rows] L_f``, as a dense or a sparse product, whichever is faster."""
     if not smooth.gamma_features:
-        return _zeros
+        return lambda start, stop, Z, out: out[start:stop].fill(0)
     L = smooth.L_features * (2 * smooth.gamma_features)
-    if sp.issparse(L) and L.nnz < DENSE_ABOVE * L.shape[0] * L.shape[1]:
+    if sp.issparse(L) and L.nnz < dense_above * L.shape[0] * L.shape[1]:
         from ..kernels.products import dense_times_csr
 
         csr = sp.csr_array(L, dtype=dtype)
-
-        def sparse_product(start: int, stop: int, Z: Array, out: Array) -> None:
-            dense_times_csr(start, stop, csr.indptr, csr.indices, csr.data, Z, out)
-
-        return sparse_product
+        return lambda start, stop, Z, out: dense_times_csr(start, stop, csr.indptr, csr.indices, csr.data, Z, out)
     dense = np.asarray(L.toarray() if sp.issparse(L) else L, dtype=dtype)
-
-    def dense_product(start: int, stop: int, Z: Array, out: Array) -> None:
-        np.matmul(Z[start:stop], dense, out=out[start:stop])
-
-    return dense_product
-
-
-def _zeros(start: int, stop: int, Z: Array, out: Array) -> None:
-    out[start:stop] = 0
+    return lambda start, stop, Z, out: np.matmul(Z[start:stop], dense, out=out[start:stop])

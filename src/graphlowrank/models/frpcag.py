@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
-from ..graphs.locality import Renumbered, breadth_first_order, renumber
+from ..graphs.locality import breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
 from ..preprocessing.missing import column_median
 from ..solvers.fista import Callback, fista, proximal_step
 from ..solvers.solution import Solution
-from .compiled_step import compiled_step
+from .compiled_step import compiled_step, has_loop
 from .losses import DataFit, Loss, make_loss
 from .small_solver import CompressedProblem, SmallSolver
 from .smoothness import TwoGraphSmoothness
@@ -60,12 +61,9 @@ def solve_frpcag(
     L_samples, L_features
         Laplacians (n_samples, n_samples) and (n_features, n_features), sparse, or None for no such term.
     gamma_samples, gamma_features
-        Weights of the two graph terms, >= 0. If both are zero the answer is X itself, with missing entries as at the
-        start.
-    loss
-        Name of a loss in :data:`graphlowrank.models.losses.LOSSES`.
-    huber_delta
-        Scale of the loss, for losses that have one.
+        Weights of the two graph terms, >= 0. If both are zero, U is X, with missing entries as at the start.
+    loss, huber_delta
+        Name of a loss in :data:`graphlowrank.models.losses.LOSSES`, and its scale, for losses that have one.
     sample_weights, feature_weights
         (n_samples,) and (n_features,) weights >= 0 in the loss: the user's, or the importance weights of a draw that
         was not uniform. None for ones.
@@ -94,145 +92,149 @@ def solve_frpcag(
     >>> solve_frpcag(X, path_graph(5).laplacian(), None, gamma_samples=1, gamma_features=0).X.ravel().round(2)
     array([1.  , 1.  , 1.25, 1.  , 1.  ])
     """
+    problem = CompressedProblem(
+        X,
+        L_samples,
+        L_features,
+        gammas=(gamma_samples, gamma_features),
+        loss=loss,
+        huber_delta=huber_delta,
+        sample_weights=sample_weights,
+        feature_weights=feature_weights,
+        X0=X0,
+        tol=tol,
+        max_iter=max_iter,
+        size=size,
+        short_steps=short_steps,
+    )
+    return minimize_frpcag(problem, callback, trace=trace, compiled=compiled)
+
+
+def minimize_frpcag(
+    problem: CompressedProblem,
+    callback: Callback | None = None,
+    *,
+    trace: bool = False,
+    compiled: bool | None = None,
+    renumbered_above: int = RENUMBERED_ABOVE,
+    dense_features_up_to: int = DENSE_FEATURES_UP_TO,
+) -> Solution:
+    """:func:`solve_frpcag` with its arguments in one record.
+
+    The model is symmetric in samples and features. Compiled loops want short rows, which stay in the cache, and
+    neighbors that are close together in memory.
+    """
+    gamma_samples, gamma_features = problem.gammas
     if gamma_samples < 0 or gamma_features < 0:
         raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
-    gammas = (0.0 if L_samples is None else gamma_samples, 0.0 if L_features is None else gamma_features)
-    X, X0, observed = _impute_start(X, X0)
-    problem = _Problem(
-        X, L_samples, L_features, *gammas, sample_weights, feature_weights, X0, observed, make_loss(loss, huber_delta)
+    gammas = (
+        0.0 if problem.L_samples is None else gamma_samples,
+        0.0 if problem.L_features is None else gamma_features,
     )
-    options: dict[str, Any] = {
-        "tol": tol, "max_iter": max_iter, "size": size, "short_steps": short_steps, "trace": trace,
-        "callback": callback, "compiled": compiled,
-    }  # fmt: skip
-    # The model is symmetric in samples and features. Compiled loops want short rows, which stay in the cache, and
-    # neighbors that are close together in memory.
-    if X.shape[1] > X.shape[0] and problem.transposed().worth_compiling(compiled):
-        solution = _minimize(problem.transposed(), **options)
+    problem = replace(problem, gammas=gammas, X0=_complete_start(problem))
+    loss = make_loss(problem.loss, problem.huber_delta)
+    minimize = partial(
+        _run_fista, loss=loss, trace=trace, callback=callback, compiled=compiled, dense_up_to=dense_features_up_to
+    )
+    X = problem.X
+    if X.shape[1] > X.shape[0] and _worth_compiling(turned := _transposed(problem), loss, compiled):
+        solution = minimize(turned)
         return replace(solution, X=np.ascontiguousarray(solution.X.T))
-    if X.shape[0] > RENUMBERED_ABOVE and problem.worth_compiling(compiled) and X.nbytes <= COPIED_UP_TO:
-        near = renumber(L_samples, breadth_first_order(L_samples)[1])
-        solution = _minimize(problem.renumbered(near), **options)
+    if X.shape[0] > renumbered_above and _worth_compiling(problem, loss, compiled) and X.nbytes <= COPIED_UP_TO:
+        order = breadth_first_order(problem.L_samples)[1]
+        near = renumber(problem.L_samples, order)
+        solution = minimize(_reordered(problem, near.weights, order))
         return replace(solution, X=near.restore(solution.X))
-    return _minimize(problem, **options)
+    return minimize(problem)
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """Arguments of :func:`solve_frpcag`; X is finite, ``observed`` is False where it was imputed, None if nowhere."""
-
-    X: Array
-    L_samples: Any
-    L_features: Any
-    gamma_samples: float
-    gamma_features: float
-    sample_weights: Array | None
-    feature_weights: Array | None
-    X0: Array | None
-    observed: Array | None
-    loss: Loss
-
-    def transposed(self) -> _Problem:
-        """Return the same problem with samples and features exchanged; nothing is copied."""
-        start = None if self.X0 is None else self.X0.T
-        observed = None if self.observed is None else self.observed.T
-        return _Problem(
-            self.X.T, self.L_features, self.L_samples, self.gamma_features, self.gamma_samples,
-            self.feature_weights, self.sample_weights, start, observed, self.loss,
-        )  # fmt: skip
-
-    def renumbered(self, near: Renumbered) -> _Problem:
-        """Return the same problem with the samples in the order of their renumbered Laplacian."""
-        weights = None if self.sample_weights is None else self.sample_weights[near.order]
-        start = None if self.X0 is None else self.X0[near.order]
-        observed = None if self.observed is None else self.observed[near.order]
-        return replace(
-            self, X=self.X[near.order], L_samples=near.weights, sample_weights=weights, X0=start, observed=observed
-        )
-
-    def data_fit(self, rows: Array, columns: Array) -> DataFit:
-        """Loss term; entries that are missing have weight 0."""
-        weighted = self.sample_weights is not None or self.feature_weights is not None
-        weights = rows[:, None] * columns if weighted else 1.0
-        if self.observed is not None:
-            weights = weights * self.observed.astype(self.X.dtype)
-        return DataFit(self.loss, self.X, weights)
-
-    def lipschitz(self) -> float:
-        """Lipschitz constant of the gradient of the graph terms, from above."""
-        terms = ((self.gamma_samples, self.L_samples), (self.gamma_features, self.L_features))
-        return sum((2 * gamma * largest_eigenvalue(L) for gamma, L in terms if gamma), 0.0)
-
-    def without_graphs(self) -> Array:
-        """Return the solution for gammas of 0: the data, and missing entries as at the start."""
-        if self.observed is None or self.X0 is None:
-            return self.X.copy()
-        return np.where(self.observed, self.X, self.X0)
-
-    def worth_compiling(self, compiled: bool | None) -> bool:  # noqa: FBT001
-        """Whether compiled loops can run, and are asked for or pay."""
-        possible = (
-            self.gamma_samples > 0
-            and self.loss.kernel is not None
-            and isinstance(self.X, np.ndarray)
-            and sp.issparse(self.L_samples)
-            and self.X.dtype == self.L_samples.dtype
-        )
-        return possible and (self.L_samples.nnz * self.X.shape[1] > COMPILED_ABOVE if compiled is None else compiled)
+def _complete_start(problem: CompressedProblem) -> Array | None:
+    """Return the initial guess without NaN; None if the data are complete and are the guess."""
+    X, X0 = problem.X, problem.X0
+    observed = problem.observed()
+    if observed is None:
+        return X0
+    if not observed.any():
+        raise ValueError("every entry of X is missing.")
+    if X0 is not None and not np.isnan(X0).any():
+        return X0
+    imputed = np.where(observed, X, column_median(X))
+    return imputed if X0 is None else np.where(np.isnan(X0), imputed, X0)
 
 
-def _minimize(
-    problem: _Problem,
+def _transposed(problem: CompressedProblem) -> CompressedProblem:
+    """Exchange samples and features; nothing is copied."""
+    return replace(
+        problem,
+        X=problem.X.T,
+        L_samples=problem.L_features,
+        L_features=problem.L_samples,
+        gammas=problem.gammas[::-1],
+        sample_weights=problem.feature_weights,
+        feature_weights=problem.sample_weights,
+        X0=None if problem.X0 is None else problem.X0.T,
+    )
+
+
+def _reordered(problem: CompressedProblem, L_samples: sp.csr_array, order: Array) -> CompressedProblem:
+    """Put the samples in the given order, which is that of ``L_samples``."""
+    X0, weights = (None if part is None else part[order] for part in (problem.X0, problem.sample_weights))
+    return replace(problem, X=problem.X[order], L_samples=L_samples, X0=X0, sample_weights=weights)
+
+
+def _worth_compiling(problem: CompressedProblem, loss: Loss, compiled: bool | None) -> bool:  # noqa: FBT001
+    """Whether compiled loops can run, and are asked for or pay."""
+    X: Array = problem.X
+    L: Any = problem.L_samples
+    possible = problem.gammas[0] > 0 and isinstance(X, np.ndarray) and sp.issparse(L) and X.dtype == L.dtype
+    if possible and compiled is None:
+        compiled = L.nnz * X.shape[1] > COMPILED_ABOVE
+    return possible and bool(compiled) and has_loop(loss)
+
+
+def _run_fista(
+    problem: CompressedProblem,
     *,
-    tol: float,
-    max_iter: int,
-    size: float | None,
-    short_steps: bool,
+    loss: Loss,
     trace: bool,
     callback: Callback | None,
     compiled: bool | None,
+    dense_up_to: int,
 ) -> Solution:
-    """FISTA on the problem as it stands."""
-    X, L_features, lipschitz = problem.X, problem.L_features, problem.lipschitz()
+    """FISTA on the problem as it stands; an entry that is missing starts at X0 and has weight 0 in the loss."""
+    X, observed, tol = problem.X, problem.observed(), problem.tol
+    start = X if problem.X0 is None else problem.X0
+    X = X if observed is None else np.where(observed, X, start).astype(X.dtype, copy=False)
+    L_features: Any = problem.L_features
+    terms = zip(problem.gammas, (problem.L_samples, L_features), strict=True)
+    lipschitz = sum((2 * gamma * largest_eigenvalue(L) for gamma, L in terms if gamma), 0.0)  # from above
     if lipschitz == 0:  # no graph term, or graphs without edges
-        return Solution(problem.without_graphs(), 0, converged=True, residual=0.0)
-    if short_steps:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
+        return Solution.exact(X.copy())
+    if problem.short_steps:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
         tol *= min(1.0, (USUAL_LIPSCHITZ / lipschitz) ** 0.5)
+    compiled = _worth_compiling(problem, loss, compiled)
+    if not compiled and sp.issparse(L_features) and L_features.shape[0] <= dense_up_to:
+        L_features = L_features.toarray()
+    smooth = TwoGraphSmoothness(problem.L_samples, L_features, *problem.gammas)
     rows = _ones_if_none(problem.sample_weights, X.shape[0], X)
     columns = _ones_if_none(problem.feature_weights, X.shape[1], X)
-    fit = problem.data_fit(rows, columns)
-    compiled = problem.worth_compiling(compiled)
-    if not compiled and sp.issparse(L_features) and L_features.shape[0] <= DENSE_FEATURES_UP_TO:
-        L_features = L_features.toarray()
-    smooth = TwoGraphSmoothness(problem.L_samples, L_features, problem.gamma_samples, problem.gamma_features)
+    weighted = problem.sample_weights is not None or problem.feature_weights is not None
+    weights = rows[:, None] * columns if weighted else 1.0
+    fit = DataFit(loss, X, weights if observed is None else weights * observed.astype(X.dtype))
     if compiled:
-        step = compiled_step(smooth, X, problem.loss, 1 / lipschitz, rows, columns, problem.observed)
+        step = compiled_step(smooth, X, loss, 1 / lipschitz, rows, columns, observed)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
-    start = X if problem.X0 is None else problem.X0
     with single_threaded_libraries() if compiled else nullcontext():
         return fista(
             step,
             np.ascontiguousarray(start) if compiled else start,  # data may be in column-major order
             tol=tol,
-            max_iter=max_iter,
-            size=size,
+            max_iter=problem.max_iter,
+            size=problem.size,
             objective=(lambda U: smooth.value(U) + fit.value(U)) if trace else None,
             callback=callback,
         )
-
-
-def _impute_start(X: Array, X0: Array | None) -> tuple[Array, Array | None, Array | None]:
-    """X and X0 without NaN, and the mask of observed entries; None if there is no NaN, with X0 as it was."""
-    xp = namespace(X)
-    missing = xp.isnan(X)
-    if not xp.any(missing):
-        return X, X0, None
-    if xp.all(missing):
-        raise ValueError("every entry of X is missing.")
-    given = None if X0 is None else np.where(missing, X0, X).astype(X.dtype, copy=False)
-    imputed = given if given is not None and not np.isnan(given).any() else np.where(missing, column_median(X), X)
-    return imputed, imputed if X0 is None else np.where(np.isnan(X0), imputed, X0), ~missing
 
 
 def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
@@ -240,27 +242,7 @@ def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
     return xp.ones(n, dtype=X.dtype) if weights is None else xp.astype(weights, X.dtype)
 
 
-def _minimize_compressed(problem: CompressedProblem, callback: Callback | None) -> Solution:
-    return solve_frpcag(
-        problem.X,
-        problem.L_samples,
-        problem.L_features,
-        gamma_samples=problem.gammas[0],
-        gamma_features=problem.gammas[1],
-        loss=problem.loss,
-        huber_delta=problem.huber_delta,
-        sample_weights=problem.sample_weights,
-        feature_weights=problem.feature_weights,
-        X0=problem.X0,
-        tol=problem.tol,
-        max_iter=problem.max_iter,
-        size=problem.size,
-        short_steps=problem.short_steps,
-        callback=callback,
-    )
-
-
 SOLVER = SmallSolver(
-    "frpcag", _minimize_compressed, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
+    "frpcag", minimize_frpcag, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
     remedy="raise max_iter or tol, or lower the gammas",
 )  # fmt: skip

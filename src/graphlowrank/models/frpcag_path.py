@@ -39,20 +39,10 @@ def spectrum_of(L: Any, n_nodes: int, dtype: Any) -> Spectrum:
 
 
 class FRPCAGPath:
-    """The problem of :func:`~graphlowrank.models.solve_frpcag` on one block, for any gammas.
+    """The problem of :func:`~graphlowrank.models.solve_frpcag` on one block X, NaN where missing, for any gammas.
 
-    Parameters
-    ----------
-    X
-        (n_samples, n_features) standardized block, NaN where an entry is missing.
-    samples, features
-        From :func:`spectrum_of`.
-    start
-        Initial guess. NaN is replaced by the data, or by the feature median if the data are missing too.
-    loss, huber_delta
-        Name of a loss in :data:`graphlowrank.models.losses.LOSSES`, and its scale.
-    weights
-        Of the entries in the loss; anything that broadcasts against X.
+    NaN of the initial guess ``start`` is replaced by the data, or by the feature median if the data are missing too.
+    ``weights`` of the entries in the loss broadcast against X.
     """
 
     def __init__(
@@ -70,24 +60,15 @@ class FRPCAGPath:
         self.samples, self.features = samples, features
         imputed = np.where(missing, column_median(X), X)
         self.fit = DataFit(make_loss(loss, huber_delta), imputed, (weights * ~missing).astype(X.dtype))
-        self.start = ADMMState.start(np.where(np.isnan(start), imputed, start).astype(X.dtype), 1, PENALTY)
+        start = np.where(np.isnan(start), imputed, start).astype(X.dtype)
+        self.start = ADMMState(start, (start,), (np.zeros_like(start),), PENALTY)
 
     def solve(
         self, gammas: tuple[float, float], *, tol: float, max_iter: int, start: ADMMState | None = None
     ) -> ADMMState:
-        """Solution for a pair of gammas.
+        """Solution for the gammas of the sample-graph and the feature-graph term, from that for another pair.
 
-        Parameters
-        ----------
-        gammas
-            Weights of the sample-graph and the feature-graph term.
-        tol
-            Bound on the root mean square, over the entries, of the change of an iteration and of the difference
-            between X and its copy.
-        max_iter
-            Iterations allowed.
-        start
-            Solution for another pair; None for the initial guess.
+        ``tol`` bounds the root mean square, over the entries, of the change of an iteration and of X minus its copy.
         """
         begin = self.start if start is None else start
         eigenvalues = gammas[0] * self.samples.values[:, None] + gammas[1] * self.features.values

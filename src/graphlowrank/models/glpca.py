@@ -13,8 +13,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
-from ..linalg.products import spmm
-from ..linalg.shrinkage import product
+from ..linalg.products import product, spmm
 from ..linalg.svd import positive_signs
 from .checks import as_real, check_laplacian, largest_entry
 
@@ -31,10 +30,8 @@ class Embedding:
 
     Attributes
     ----------
-    scores
-        (n, k) coordinates of the samples.
-    components
-        (k, p) directions.
+    scores, components
+        (n, k) coordinates of the samples, and (k, p) directions.
     values
         (k,) eigenvalues by which the components are ordered, largest first.
     """
@@ -45,7 +42,13 @@ class Embedding:
 
 
 def solve_glpca(
-    X: Array, L_samples: Any, n_components: int, *, beta: float = 0.5, null: Array | None = None
+    X: Array,
+    L_samples: Any,
+    n_components: int,
+    *,
+    beta: float = 0.5,
+    null: Array | None = None,
+    dense: bool | None = None,
 ) -> Embedding:
     """``argmin_{Q, C} (1 - beta) ||X - Q C||_F^2 / a + beta tr(Q^T L_samples Q) / b`` subject to ``Q^T Q = I``.
 
@@ -65,11 +68,9 @@ def solve_glpca(
         Between 0 and 1.
     null
         (n,) z, of unit length; None for the constant, that of the combinatorial Laplacian.
-
-    Notes
-    -----
-    The matrix is formed for up to 500 samples, or 5000 where more than a thirtieth of its eigenvectors is requested;
-    beyond, Lanczos needs only its products with vectors.
+    dense
+        Whether to form the matrix, or to use its products with vectors (Lanczos). None forms it for up to 500 samples,
+        or 5000 where more than a thirtieth of its eigenvectors is requested.
 
     Examples
     --------
@@ -87,12 +88,14 @@ def solve_glpca(
         raise ValueError(f"n_components must be between 1 and {n - 1} (samples less one), got {n_components}.")
     if not 0 <= beta <= 1:
         raise ValueError(f"beta must be between 0 and 1, got {beta}.")
-    dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
+    if dense is None:
+        dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
         operator = _Quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
-        values, scores = (
-            dense_eigenpairs(operator.product(np.eye(n)), n_components) if dense else operator.lanczos(n_components)
-        )
+        if dense:
+            values, scores = dense_eigenpairs(operator.product(np.eye(n)), n_components)
+        else:
+            values, scores = operator.lanczos(n_components)
         scores = (scores * positive_signs(scores)).astype(X.dtype)
     with single_threaded_libraries():
         return Embedding(scores, product(scores.T, X), values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -11,14 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import randomized_svd
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..linalg.products import spmm
+from ..linalg.blocks import row_blocks
+from ..linalg.products import dot, spmm
+from ..linalg.svd import leading_svd
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
 from .checks import check_gamma, check_laplacian, check_real_matrix
-from .gnmf_start import starting_factors, unit_components
 
 UpdatesName = Literal["accelerated", "multiplicative"]
 
@@ -31,6 +32,7 @@ CANCELLATION = 1e5  # eps of ||X||^2; below, the residual is summed entry by ent
 SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
 BLOCK_ENTRIES = 2_000_000  # entries of X made dense at a time
 SINGLE_THREADED_UP_TO = 50_000_000  # multiplications of a product with X; BLAS threads wait longer than this takes
+ROUNDING = 1e-6  # of the largest entry of a singular vector; smaller ones count as 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +74,7 @@ def solve_gnmf(
     random_state: Any = None,
     callback: Callback | None = None,
 ) -> NonNegativeFactors:
-    """``argmin ||X - S C||_F^2 + gamma tr(S^T L S)`` over S, C >= 0 with rows of C of norm 1.
-
-    A local minimum: the problem is not convex.
+    """``argmin ||X - S C||_F^2 + gamma tr(S^T L S)`` over S, C >= 0 with rows of C of norm 1: a local minimum.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def solve_gnmf(
 
     Notes
     -----
-    Without the constraint on the norm of the components, scaling S down and C up would make the graph term vanish. The
-    equivalent objective ``||X - S C||^2 + gamma sum_j ||c_j||^2 s_j^T L s_j`` is invariant to that scaling, so
-    components are free during their step and normalized after it.
+    Without the constraint on the components, scaling S down and C up would make the graph term vanish. The equivalent
+    objective ``||X - S C||^2 + gamma sum_j ||c_j||^2 s_j^T L s_j`` is invariant to that scaling, so components are free
+    during their step and normalized after it.
 
     "multiplicative" is the update of Cai et al.; without a graph, that of Lee and Seung (2001). ::
 
@@ -113,8 +113,7 @@ def solve_gnmf(
     "accelerated" takes several steps on the same two sub-problems per product with X, which dominates the cost: the
     scores by projected gradients with momentum, in steps scaled by the row sums of C C^T plus 2 gamma D; the components
     one row at a time (hierarchical alternating least squares). On digits, 15 to 110 iterations reach the objective of a
-    thousand multiplicative ones; each costs as much as two (no graph) to seven of them. Neither rule ever increases
-    the objective.
+    thousand multiplicative ones; each costs as much as two (no graph) to seven of them.
 
     Examples
     --------
@@ -133,13 +132,13 @@ def solve_gnmf(
     with single_threaded_libraries() if small else nullcontext():
         problem = _Problem.of(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
         S, C = starting_factors(problem.X, n_components, init, check_random_state(random_state), unit)
-        found = _descend(problem, S, C, UPDATES[updates], tol, max_iter, callback)
+        found = _descend(problem, S, C, updates, tol, max_iter, callback)
     objective = [value * unit**2 for value in found.objective]
     return replace(found, scores=found.scores * X.dtype.type(unit), objective=objective)
 
 
 def _descend(
-    problem: _Problem, S: Array, C: Array, updates: _Updates, tol: float, max_iter: int, callback: Callback | None
+    problem: _Problem, S: Array, C: Array, updates: UpdatesName, tol: float, max_iter: int, callback: Callback | None
 ) -> NonNegativeFactors:
     """Iterate from S and C until the stopping rule is met."""
     objective: list[float] = []
@@ -157,32 +156,13 @@ def _descend(
 
 
 def nonnegative_scores(X: Any, components: Array) -> Array:
-    """``argmin_S ||X - S components||^2`` over S >= 0, row by row of X.
-
-    Exact, by active sets. The scores of a sample do not depend on the other samples.
-
-    Parameters
-    ----------
-    X
-        (n, p), dense or scipy sparse.
-    components
-        (k, p).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nonnegative_scores(np.array([[3.0, -1.0]]), np.eye(2))
-    array([[3., 0.]])
-    """
+    """``argmin_S ||X - S components||^2`` over S >= 0, exact, by active sets, each row of X (dense or sparse) alone."""
     # Only the projection on the span of the components matters, k numbers per sample.
     basis, triangle = np.linalg.qr(components.T)
     scores = np.zeros((X.shape[0], len(components)), dtype=components.dtype)
     for row, inside in enumerate(X @ basis):
         scores[row] = nnls(triangle, inside)[0]
     return scores
-
-
-# --- the problem and its two steps -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,20 +179,21 @@ class _Problem:
     def of(cls, X: Any, L: Any, gamma: float) -> _Problem:
         """Convert the Laplacian to the precision of X."""
         entries = X.data[None] if sp.issparse(X) else X
-        size = _dot(entries, entries)
+        size = dot(entries, entries)
         if L is None or gamma == 0:
             return cls(X, None, 0.0, None, size)
         L = L.astype(X.dtype)
         return cls(X, L, gamma, (gamma * L.diagonal()[:, None]).astype(X.dtype), size)
 
-    def iterate(self, S: Array, C: Array, updates: _Updates) -> tuple[Array, Array, float]:
+    def iterate(self, S: Array, C: Array, updates: UpdatesName) -> tuple[Array, Array, float]:
         """One step for the scores, one for the components; return both and the objective."""
-        S, C_last = updates.scores(self, S, self.X @ C.T, C @ C.T), C
+        update_scores, update_components = UPDATES[updates]
+        S, C_last = update_scores(self, S, self.X @ C.T, C @ C.T), C
         products = np.ascontiguousarray((self.X.T @ S).T)  # (k, p)
         roughness = self.roughness(S)
         gram = S.T @ S
         gram[np.diag_indices_from(gram)] += self.gamma * roughness
-        C = updates.components(C, products, gram)
+        C = update_components(C, products, gram)
         value = self.value(S, C, products, gram, roughness)
         return *unit_components(S, C, C_last), value
 
@@ -236,21 +217,12 @@ class _Problem:
 
     def squared_residual(self, S: Array, C: Array) -> float:
         """``||X - S C||^2`` from a few dense rows at a time."""
-        rows = max(1, BLOCK_ENTRIES // C.shape[1])
         total = 0.0
-        for start in range(0, len(S), rows):
-            block = self.X[start : start + rows]
-            block = (block.toarray() if sp.issparse(block) else block) - S[start : start + rows] @ C
-            total += _dot(block, block)
+        for rows in row_blocks(*self.X.shape, entries=BLOCK_ENTRIES):
+            block = self.X[rows]
+            block = (block.toarray() if sp.issparse(block) else block) - S[rows] @ C
+            total += dot(block, block)
         return total
-
-
-@dataclass(frozen=True)
-class _Updates:
-    """The two steps of an iteration."""
-
-    scores: Callable[[_Problem, Array, Array, Array], Array]
-    components: Callable[[Array, Array, Array], Array]
 
 
 def _multiply_scores(problem: _Problem, S: Array, products: Array, gram: Array) -> Array:
@@ -269,18 +241,20 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.maximum(above, 0) / np.maximum(below, np.finfo(below.dtype).tiny)
 
 
-def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array) -> Array:
+def _accelerate_scores(
+    problem: _Problem, S: Array, products: Array, gram: Array, n_steps: int = SCORE_STEPS, rtol: float = INNER_RTOL
+) -> Array:
     """Projected gradient steps with momentum on ``<S, S gram + gamma L S - 2 products>``, which never increases."""
 
     def at(S: Array) -> tuple[Array, float]:
         image = S @ gram
         image += problem.graph_term(S)
-        return image, _dot(S, image) - 2 * _dot(S, products)
+        return image, dot(S, image) - 2 * dot(S, products)
 
     step = 1 / (gram.sum(axis=1) + (0 if problem.pull is None else 2 * problem.pull))
     image, value = at(S)
     ahead, image_ahead, momentum, first = S, image, 1.0, 0.0
-    for _ in range(SCORE_STEPS):
+    for _ in range(n_steps):
         trial = np.maximum(ahead - (image_ahead - products) * step, 0)
         image_trial, value_trial = at(trial)
         if value_trial > value:
@@ -294,17 +268,19 @@ def _accelerate_scores(problem: _Problem, S: Array, products: Array, gram: Array
         moved = float(np.linalg.norm(trial - S))
         S, image, value, momentum = trial, image_trial, value_trial, momentum_next
         first = max(first, moved)
-        if moved <= INNER_RTOL * first:
+        if moved <= rtol * first:
             break
     return S
 
 
 def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
-    """Minimize over the rows of C one at a time."""
+    """Minimize ``<C, gram C - 2 products>`` over each row of C >= 0 in turn."""
     first = 0.0
     for _ in range(COMPONENT_SWEEPS):
         C_last, C = C, C.copy()
-        _sweep(C, products, gram)
+        for j in np.flatnonzero(np.diagonal(gram) > 0):
+            C[j] += (products[j] - gram[j] @ C) / gram[j, j]
+            np.maximum(C[j], 0, out=C[j])
         moved = float(np.linalg.norm(C - C_last))
         first = max(first, moved)
         if moved <= INNER_RTOL * first:
@@ -312,21 +288,62 @@ def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
     return C
 
 
-def _sweep(C: Array, products: Array, gram: Array) -> None:
-    """Minimize ``<C, gram C - 2 products>`` over each row of C >= 0 in turn, in place."""
-    for j in range(len(C)):
-        if gram[j, j] > 0:
-            C[j] += (products[j] - gram[j] @ C) / gram[j, j]
-            np.maximum(C[j], 0, out=C[j])
-
-
 UPDATES = {
-    "accelerated": _Updates(_accelerate_scores, _accelerate_components),
-    "multiplicative": _Updates(_multiply_scores, _multiply_components),
+    "accelerated": (_accelerate_scores, _accelerate_components),
+    "multiplicative": (_multiply_scores, _multiply_components),
 }
 
 
-# --- small helpers -----------------------------------------------------------------------------------------
+def starting_factors(
+    X: Any, k: int, init: str | tuple[Array, Array], rng: np.random.RandomState, unit: float
+) -> tuple[Array, Array]:
+    """Return initial scores, and components of norm 1; see :func:`solve_gnmf` for ``init``.
+
+    Zeros are replaced by the root of the mean of X, so that both factors scale with the root of the data. The mean
+    itself, as in the paper, would only fit data of mean 1.
+    """
+    n, p = X.shape
+    fallback = np.full((k, p), 1 / np.sqrt(p), dtype=X.dtype)
+    if not isinstance(init, str):
+        S, C = (np.array(part, dtype=X.dtype) for part in init)
+        return unit_components(S / X.dtype.type(unit), C, fallback)
+    typical = np.sqrt(float(X.sum(dtype=np.float64)) / (n * p))
+    if init == "random":
+        S, C = (typical / np.sqrt(k) * np.abs(rng.standard_normal(shape)) for shape in ((n, k), (k, p)))
+    else:
+        S, C = _nndsvd(X, k, rng)
+        for part in (S, C.T):
+            # Equal columns would stay equal, so empty ones get random entries.
+            empty = ~part.any(axis=0)
+            part[:, empty] = typical * rng.uniform(size=(len(part), empty.sum()))
+            part[part <= ROUNDING * part.max(axis=0)] = typical
+    return unit_components(S.astype(X.dtype), C.astype(X.dtype), fallback)
+
+
+def _nndsvd(X: Any, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Positive or negative part of each leading singular pair, whichever is larger."""
+    if sp.issparse(X):
+        left, values, right_t = randomized_svd(X, k, random_state=rng)
+        right = right_t.T
+    else:
+        left, values, right = leading_svd(X, k)
+    S, C = np.zeros((X.shape[0], k)), np.zeros((k, X.shape[1]))
+    for j in range(k):
+        pairs = [(np.maximum(sign * left[:, j], 0), np.maximum(sign * right[:, j], 0)) for sign in (1, -1)]
+        u, v = max(pairs, key=lambda pair: np.linalg.norm(pair[0]) * np.linalg.norm(pair[1]))
+        u_length, v_length = np.linalg.norm(u), np.linalg.norm(v)
+        if values[j] * u_length * v_length > np.finfo(X.dtype).eps * values[0]:
+            size = np.sqrt(values[j] * u_length * v_length)
+            S[:, j], C[j] = size * u / u_length, size * v / v_length
+    return S, C
+
+
+def unit_components(S: Array, C: Array, C_last: Array) -> tuple[Array, Array]:
+    """Scale rows of C to norm 1. A row that vanished keeps its last value, with scores of 0, and may return later."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", C, C, dtype=np.float64)).astype(C.dtype)
+    alive = lengths > 0
+    C = np.where(alive[:, None], C / np.where(alive, lengths, 1)[:, None], C_last)
+    return S * lengths, C
 
 
 def _validated(X: Any) -> tuple[Any, float]:
@@ -362,8 +379,3 @@ def _check_options(X: Any, L: Any, k: int, gamma: float, init: Any, updates: str
     for part, shape in zip(init, ((n, k), (k, p)), strict=True):
         if np.shape(part) != shape or not np.all(np.isfinite(part)) or np.min(part) < 0:
             raise ValueError(f"init needs finite arrays >= 0 of shapes {(n, k)} and {(k, p)}.")
-
-
-def _dot(A: Array, B: Array) -> float:
-    """Return ``<A, B>``, summed in double precision."""
-    return float(np.einsum("ij,ij->", A, B, dtype=np.float64))

@@ -21,7 +21,7 @@ DENSE_UP_TO = 300  # features; one block of systems then takes less time than La
 TOLERANCES = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-10}
 
 
-def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> Embedding:
+def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dense: bool | None = None) -> Embedding:
     """``argmin_{V, C} ||X - V C||_F^2 + gamma tr(V^T L_samples V)`` subject to ``C C^T = I``.
 
     For given C the best scores are ``V = A^-1 X C^T`` with ``A = I + gamma L_samples``. The remaining problem,
@@ -38,6 +38,9 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> E
         Between 1 and min(n, p).
     gamma
         Weight of the graph term, >= 0.
+    dense
+        Whether to form the matrix, or to use its products with vectors (Lanczos). None forms it for up to 300 features,
+        or where more than a third of its eigenvectors is requested.
 
     Examples
     --------
@@ -59,7 +62,7 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float) -> E
         )
     smooth = _Smoother(L_samples, gamma, X.dtype)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
-        if p <= DENSE_UP_TO or 3 * n_components > p:
+        if p <= DENSE_UP_TO or 3 * n_components > p if dense is None else dense:
             values, components = dense_eigenpairs((X.T @ smooth(X)).astype(np.float64), n_components)
         else:
             values, components = _lanczos(X, smooth, n_components)

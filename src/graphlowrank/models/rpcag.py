@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..linalg.shrinkage import Shrinkage, spectral_norm
+from ..linalg.shrinkage import NuclearNorm, spectral_norm
 from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
@@ -81,7 +81,7 @@ def solve_rpcag(
     fit = DataFit(L1(), scaled, weight if mask is None else weight * mask.astype(X.dtype))
     smooth = _GraphTerm(sp.csr_array(L_samples).astype(X.dtype), weight * gamma * largest, tol)
     with single_threaded_libraries():
-        nuclear, zero = _NuclearNorm(scaled), np.zeros_like(X)
+        nuclear, zero = NuclearNorm(min(X.shape), spectral_norm(scaled)), np.zeros_like(X)
         penalty = X.size / (4 * float(np.abs(scaled).sum()))  # Candès et al. (2011)
         found = admm(
             nuclear.prox,
@@ -101,20 +101,6 @@ def solve_rpcag(
     return LowRankPlusSparse(
         found.X * unit, sparse, dual, nuclear.rank, found.n_iter, converged=found.converged, residual=found.residual
     )
-
-
-class _NuclearNorm:
-    """``||L||_*``, with the rank of the last prox, and whether it may lack singular values."""
-
-    def __init__(self, X: Array) -> None:
-        self.shrinkage, self.spectral = Shrinkage(min(X.shape)), spectral_norm(X)
-        self.rank, self.truncated = 0, False
-
-    def prox(self, V: Array, step: float) -> Array:
-        """Shrink the singular values by ``step``."""
-        out = np.empty_like(V)
-        self.rank, self.truncated = self.shrinkage(V, step, self.spectral, out=out)
-        return out
 
 
 class _GraphTerm:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._backend import Array, namespace
 from ..solvers.fista import Callback
 from ..solvers.solution import Solution
 
@@ -29,18 +28,8 @@ class CompressedProblem:
         Laplacians of the reduced graphs; None for no graph.
     gammas
         Weights of the sample-graph and the feature-graph term.
-    loss, huber_delta
-        Name of the loss, see :mod:`graphlowrank.models.losses`, and its scale.
-    sample_weights, feature_weights
-        (m_samples,) and (m_features,) weights in the loss; None for ones.
-    X0
-        Initial guess; None for the data.
-    tol, max_iter
-        Stopping rule. ``tol`` is relative to ``size``.
-    size
-        Norm that counts as 1 in the stopping rule; None for that of the iterate.
-    short_steps
-        Whether to tighten ``tol`` where large gammas make steps short, see :func:`~graphlowrank.models.solve_frpcag`.
+    loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter, size, short_steps
+        As for :func:`~graphlowrank.models.solve_frpcag`.
     """
 
     X: Array
@@ -59,8 +48,9 @@ class CompressedProblem:
 
     def observed(self) -> Array | None:
         """Mask (m_samples, m_features) of the observed entries; None if none is missing."""
-        missing = np.isnan(self.X)
-        return ~missing if missing.any() else None
+        xp = namespace(self.X)
+        missing = xp.isnan(self.X)
+        return ~missing if xp.any(missing) else None
 
 
 @dataclass(frozen=True)
@@ -73,14 +63,10 @@ class SmallSolver:
         Value of the option ``solver``.
     minimize
         Function of a :class:`CompressedProblem` and a callback, which is called with (iteration, residual).
-    title
-        Name of the model in messages.
-    uses_sample_graph, uses_feature_graph
-        Whether the model has a term for the graph.
-    takes_weights
-        Whether the loss takes sample and feature weights.
-    remedy
-        What to do if it does not converge.
+    title, remedy
+        Name of the model, and what to do if it does not converge, in messages.
+    uses_sample_graph, uses_feature_graph, takes_weights
+        Whether the model has a term for the graph, and sample and feature weights in its loss.
     """
 
     name: str

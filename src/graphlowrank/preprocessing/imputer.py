@@ -18,7 +18,7 @@ from sklearn.utils.extmath import randomized_svd
 from .._backend import Array
 from .._threads import single_threaded_libraries
 from ..linalg.blocks import row_blocks
-from ..linalg.regression import weighted_least_squares
+from ..linalg.least_squares import weighted_least_squares
 from .missing import column_mean, has_missing
 from .sparse import Data
 

@@ -21,32 +21,15 @@ Prox = Callable[[Array, float], Array]
 
 @dataclass(frozen=True, eq=False)
 class ADMMState:
-    """Iterates of :func:`admm`: the solution, and what is needed to continue.
-
-    Attributes
-    ----------
-    X
-        The solution.
-    copies, duals
-        A copy of X for each of the other terms, and the scaled multipliers of ``X = copy``.
-    penalty
-        Penalty of the constraints; the multipliers are ``penalty * dual``.
-    n_iter, converged, residual
-        Iterations of the last call, whether its stopping rule was met, and what that rule compares.
-    """
+    """Iterates of :func:`admm`: the solution, and what is needed to continue."""
 
     X: Array
-    copies: tuple[Array, ...]
-    duals: tuple[Array, ...]
+    copies: tuple[Array, ...]  # of X, one for each of the other terms
+    duals: tuple[Array, ...]  # scaled multipliers of X = copy; the multipliers are penalty * dual
     penalty: float
     n_iter: int = 0
     converged: bool = False
     residual: float = float("inf")
-
-    @classmethod
-    def start(cls, X: Array, n_copies: int, penalty: float) -> ADMMState:
-        """Start from X, with multipliers of zero."""
-        return cls(X, (X,) * n_copies, (np.zeros_like(X),) * n_copies, penalty)
 
 
 def admm(
@@ -72,22 +55,8 @@ def admm(
 
     There are two blocks, X and the copies, so it converges for any penalty.
 
-    Parameters
-    ----------
-    first, others
-        Proximal maps of the terms.
-    start
-        From :meth:`ADMMState.start`, or where an earlier call ended.
-    size
-        Norm that counts as 1 in the stopping rule.
-    tol, max_iter
-        Stop when both ``sum_i ||X - Z_i||`` and the change of the copies are below ``tol size``.
-    balance
-        Whether to adapt the penalty to the ratio of these two.
-    exact
-        Whether the last prox of ``first`` was exact; the iteration does not stop otherwise.
-    callback
-        Called with (iteration, residual).
+    Stops when both ``sum_i ||X - Z_i||`` and the change of the copies are below ``tol size``, if the last prox of
+    ``first`` was ``exact``. ``balance`` adapts the penalty to the ratio of these two.
     """
     X, copies, duals, penalty = start.X, list(start.copies), list(start.duals), start.penalty
     n_iter, residual = 0, float("inf")

@@ -41,44 +41,39 @@ def bounded_cg(
         Upper bound of the largest eigenvalue of H: the step of the projected gradient is 1 / norm.
     nonnegative
         Whether x >= 0.
-    tol
-        Stop when the norm of the projected gradient, which vanishes at the solution, is below ``tol ||b||``.
-    max_iter
-        Products with H allowed.
-
-    Returns
-    -------
-    solution
-        ``objective`` after each step; ``residual`` is the relative norm of the projected gradient.
+    tol, max_iter
+        Stop when the norm of the projected gradient, which vanishes at the solution and is the ``residual`` returned,
+        is below ``tol ||b||``; and the products with H allowed.
     """
-    x = np.maximum(x0, 0) if nonnegative else x0.copy()
+    lower = 0.0 if nonnegative else -np.inf
+    x = np.maximum(x0, lower)
     gradient = apply(x) - b
     length = float(np.linalg.norm(b)) or 1.0
     history, n_iter = [0.5 * float(x @ (gradient - b))], 1
-    free = _free(x, gradient, nonnegative)
+    free = np.where(x > lower, gradient, 0)
     p = free.copy()
     while True:
-        chopped = np.where(x > 0, 0, np.minimum(gradient, 0)) if nonnegative else None
-        residual = float(np.sqrt(free @ free + (0.0 if chopped is None else chopped @ chopped))) / length
+        chopped = np.where(x > lower, 0, np.minimum(gradient, 0))
+        residual = float(np.sqrt(free @ free + chopped @ chopped)) / length
         if residual <= tol or n_iter >= max_iter:
             return Solution(x, n_iter, residual <= tol, residual, history)
-        stuck = chopped is not None and chopped @ chopped > PROPORTION**2 * (free @ free)
-        direction = chopped if stuck and chopped is not None else p
+        stuck = chopped @ chopped > PROPORTION**2 * (free @ free)
+        direction = chopped if stuck else p
         Hp = apply(direction)
         n_iter += 1
         curvature = float(direction @ Hp)
         if curvature <= ROUNDING * norm * float(direction @ direction):  # flat direction
             return Solution(x, n_iter, residual <= tol, residual, history)
         step = float(gradient @ direction) / curvature
-        longest = _longest_step(x, direction) if nonnegative else np.inf
+        falling = direction > 0
+        longest = float(np.min((x[falling] - lower) / direction[falling], initial=np.inf))
         if step <= longest:
-            x = x - step * direction
+            x = np.maximum(x - step * direction, lower)
             gradient = gradient - step * Hp
-            x = np.maximum(x, 0) if nonnegative else x
-            free = _free(x, gradient, nonnegative)
+            free = np.where(x > lower, gradient, 0)
             p = free.copy() if stuck else free - float(free @ Hp) / curvature * p
         else:
-            ahead = np.maximum(x - step * direction, 0)
+            ahead = np.maximum(x - step * direction, lower)
             slope = apply(ahead) - b
             n_iter += 1
             at_the_bound = longest * (float(gradient @ direction) - 0.5 * longest * curvature)
@@ -87,20 +82,9 @@ def bounded_cg(
             else:
                 x = x - longest * direction
                 gradient = gradient - longest * Hp
-                x = np.maximum(x - _free(x, gradient, nonnegative) / norm, 0)
+                x = np.maximum(x - np.where(x > lower, gradient, 0) / norm, lower)
                 gradient = apply(x) - b
                 n_iter += 1
-            free = _free(x, gradient, nonnegative)
+            free = np.where(x > lower, gradient, 0)
             p = free.copy()
         history.append(0.5 * float(x @ (gradient - b)))
-
-
-def _free(x: Array, gradient: Array, nonnegative: bool) -> Array:  # noqa: FBT001
-    """Gradient of the entries that are not at the bound."""
-    return np.where(x > 0, gradient, 0) if nonnegative else gradient.copy()
-
-
-def _longest_step(x: Array, direction: Array) -> float:
-    """Largest step for which ``x - step * direction`` is >= 0."""
-    falling = direction > 0
-    return float(np.min(x[falling] / direction[falling])) if falling.any() else np.inf

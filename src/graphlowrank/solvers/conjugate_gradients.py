@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -10,9 +11,8 @@ import scipy.sparse as sp
 
 from .._backend import Array, namespace
 from .._threads import map_ranges
-from ..linalg.grounded import GroundedLaplacian
 from ..linalg.multigrid import multigrid, pyamg_installed
-from ..linalg.products import spmm
+from ..linalg.products import GroundedLaplacian, spmm
 from .solution import Solution
 
 Preconditioner = Literal["auto", "jacobi", "multigrid"]
@@ -33,59 +33,29 @@ def solve_spd(
     preconditioner: Preconditioner = "auto",
     tol: float = 1e-7,
     max_iter: int = 2000,
+    stall_after: int = STALL_AFTER,
 ) -> Solution:
-    """Solve ``A X = B`` for a sparse symmetric positive definite ``A``, with a preconditioner that fits.
+    """Solve ``A X = B`` for a symmetric positive definite ``A``, with a preconditioner that fits.
 
-    Parameters
-    ----------
-    A
-        (n, n) symmetric positive definite: a sparse matrix, or anything with ``A @ X`` where ``diagonal`` and
-        ``strong`` are given.
-    B
-        (n, k) right-hand sides.
-    diagonal
-        (n,) diagonal of A; None for ``A.diagonal()``.
-    strong
-        Makes the preconditioner that takes over from Jacobi; None for a multigrid V-cycle on A.
-    X0
-        Initial guess; None for zero.
-    preconditioner
-        "jacobi" costs nothing to set up and suffices where every node is near a known one; "multigrid" (needs pyamg)
-        does not slow down on long path graphs and large grids. "auto" starts with Jacobi and continues with multigrid
-        after 200 iterations, if pyamg is installed.
-    tol
-        See :func:`block_pcg`.
-    max_iter
-        Iterations allowed, of both kinds together.
-
-    Returns
-    -------
-    solution
-        ``X`` is (n, k); ``n_iter`` counts iterations of both kinds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> solve_spd(sp.csr_array([[2.0, -1.0], [-1.0, 2.0]]), np.array([[0.0], [3.0]])).X.ravel().round(6)
-    array([1., 2.])
+    "jacobi" costs nothing to set up and suffices where every node is near a known one; "multigrid" (needs pyamg) does
+    not slow down on long path graphs and large grids. "auto" starts with Jacobi and continues with multigrid after
+    ``stall_after`` iterations, if pyamg is installed. ``strong`` makes the preconditioner that takes over; None for a
+    multigrid V-cycle on A, which must then be sparse. For the rest see :func:`block_pcg`.
     """
     if preconditioner not in ("auto", "jacobi", "multigrid"):
         raise ValueError(f'preconditioner must be "auto", "jacobi" or "multigrid", got {preconditioner!r}.')
-    diagonal = A.diagonal() if diagonal is None else diagonal
+    options: dict[str, Any] = {"diagonal": A.diagonal() if diagonal is None else diagonal, "tol": tol}
     jacobi_iter = max_iter
     if preconditioner == "multigrid":
         jacobi_iter = 0
     elif preconditioner == "auto" and pyamg_installed():
-        jacobi_iter = min(max_iter, STALL_AFTER)
-    start = block_pcg(A, B, diagonal=diagonal, X0=X0, tol=tol, max_iter=jacobi_iter)
+        jacobi_iter = min(max_iter, stall_after)
+    start = block_pcg(A, B, X0=X0, max_iter=jacobi_iter, **options)
     if start.converged or start.n_iter == max_iter:
         return start
     precondition = multigrid(A) if strong is None else strong()
-    end = block_pcg(
-        A, B, diagonal=diagonal, precondition=precondition, X0=start.X, tol=tol, max_iter=max_iter - start.n_iter
-    )
-    return Solution(end.X, start.n_iter + end.n_iter, end.converged, end.residual)
+    end = block_pcg(A, B, precondition=precondition, X0=start.X, max_iter=max_iter - start.n_iter, **options)
+    return replace(end, n_iter=start.n_iter + end.n_iter)
 
 
 def block_pcg(
@@ -99,39 +69,20 @@ def block_pcg(
     max_iter: int = 1000,
     compiled: bool | None = None,
 ) -> Solution:
-    """Solve ``A X = B`` for a symmetric positive definite ``A``, one recurrence per column of ``B``.
+    """Solve ``A X = B`` for a symmetric positive definite ``A``, anything with ``A @ X``, one recurrence per column.
 
-    All columns share each product with ``A``, which dominates the time. Columns that have converged are frozen (their
-    step is zero).
-
-    Parameters
-    ----------
-    A
-        (n, n), anything with ``A @ X``. CSR matrices and `GroundedLaplacian` have compiled loops.
-    B
-        (n, k) right-hand sides.
-    diagonal
-        (n,) diagonal of A: positive, or infinite for rows that are not part of the system (their solution is 0).
-    precondition
-        Symmetric positive definite map of an (n, k) block to an (n, k) block that approximates the inverse of A; None
-        divides by the ``diagonal`` (Jacobi).
-    X0
-        Initial guess; None for zero.
-    tol
-        A column is solved when every entry of the scaled residual, ``|r_i| / A_ii``, is at most ``tol`` times the
-        largest ``|b_i| / A_ii``, whatever the preconditioner. A norm over all entries would overlook nodes with weak
-        edges.
-    max_iter
-        Iterations allowed.
-    compiled
-        Whether to run compiled loops, where there are any; None where the system is large enough to be worth it.
+    All columns share each product with A, which dominates the time; those that have converged are frozen (their step is
+    zero). A column is solved when every entry of the scaled residual, ``|r_i| / A_ii``, is at most ``tol`` times the
+    largest ``|b_i| / A_ii``, whatever the preconditioner: a norm over all entries would overlook nodes with weak edges.
+    The ``diagonal`` is infinite for rows that are not part of the system, whose solution is 0. ``precondition``
+    approximates the inverse of A; None divides by the diagonal (Jacobi), in compiled loops where the system is large
+    or ``compiled`` is True.
     """
-    options: dict[str, Any] = {
-        "diagonal": diagonal, "precondition": precondition, "tol": tol, "max_iter": max_iter, "compiled": compiled
-    }  # fmt: skip
     if (unit := _unit(B, X0)) is not None:
-        found = block_pcg(A, B / unit, X0=None if X0 is None else X0 / unit, **options)
-        return Solution(found.X * unit, found.n_iter, found.converged, found.residual)
+        options: dict[str, Any] = {"diagonal": diagonal, "precondition": precondition, "compiled": compiled}
+        X0 = None if X0 is None else X0 / unit
+        found = block_pcg(A, B / unit, X0=X0, tol=tol, max_iter=max_iter, **options)
+        return replace(found, X=found.X * unit)
     if precondition is None and _worth_compiling(A, B, compiled):
         return _compiled_jacobi_pcg(A, B, diagonal, X0, tol, max_iter)
     xp = namespace(B)
@@ -179,11 +130,9 @@ def _unit(B: Array, X0: Array | None) -> Array | None:
 
 
 def _worth_compiling(A: Any, B: Array, compiled: bool | None) -> bool:  # noqa: FBT001
-    possible = isinstance(A, (sp.csr_array, GroundedLaplacian)) and isinstance(B, np.ndarray) and A.dtype == B.dtype
-    if not possible or compiled is not None:
-        return possible and bool(compiled)
-    nnz = (A if isinstance(A, sp.csr_array) else A.weights).nnz
-    return bool(nnz * B.shape[1] > COMPILED_ABOVE)
+    W = A.weights if isinstance(A, GroundedLaplacian) else A
+    possible = isinstance(W, sp.csr_array) and isinstance(B, np.ndarray) and W.dtype == B.dtype
+    return possible and (bool(W.nnz * B.shape[1] > COMPILED_ABOVE) if compiled is None else compiled)
 
 
 def _compiled_jacobi_pcg(

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
-from ..linalg.shrinkage import Shrinkage, spectral_norm
+from ..linalg.shrinkage import NuclearNorm, spectral_norm
 from .fista import Callback
 from .solution import LowRankPlusSparse
 
@@ -35,10 +35,10 @@ def inexact_alm(
         state = InexactALM(X, mask, weight, largest, growth)
         while n_iter < max_iter and not converged:
             residual, n_iter = state.advance(), n_iter + 1
-            converged = residual < tol and not state.truncated
+            converged = residual < tol and not state.nuclear.truncated
             if callback is not None:
                 callback(n_iter, residual)
-    return LowRankPlusSparse(*state.parts(), state.rank, n_iter, converged=converged, residual=residual)
+    return LowRankPlusSparse(*state.parts(), state.nuclear.rank, n_iter, converged=converged, residual=residual)
 
 
 class InexactALM:
@@ -57,31 +57,46 @@ class InexactALM:
     def __init__(self, X: Array, mask: Array | None, weight: float, largest: float, growth: float) -> None:
         self.X, self.mask, self.weight, self.growth = X, mask, weight, growth
         self.size = float(np.linalg.norm(X))
-        self.spectral = spectral_norm(X)
-        self.mu = 1.25 / self.spectral
+        self.nuclear = NuclearNorm(min(X.shape), spectral_norm(X))
+        self.mu = 1.25 / self.nuclear.spectral
         self.largest_mu = MAX_PENALTY * self.mu
-        dual_norm = max(self.spectral, largest / weight)
+        dual_norm = max(self.nuclear.spectral, largest / weight)
         self.E = X * X.dtype.type(1 / (dual_norm * self.mu))
         bound = weight / self.mu
         self.M = np.clip(X + self.E, -bound, bound)  # X - S + E for S = soft(X + E)
         self.low = np.zeros_like(X)
         self.squares = np.zeros(-(-X.size // BLOCK))
-        self.shrinkage = Shrinkage(min(X.shape))
-        self.rank, self.truncated, self.bound = 0, False, 0.0
+        self.bound = 0.0
 
     def advance(self) -> float:
         """One iteration; return the relative residual."""
-        self.rank, self.truncated = self.shrinkage(self.M, 1 / self.mu, self.spectral, out=self.low)
+        self.nuclear.prox(self.M, 1 / self.mu, out=self.low)
         bound, mu = self.weight / self.mu, self.mu
         self.mu = min(self.growth * mu, self.largest_mu)
         carry = mu / self.mu
         self.bound = self.X.dtype.type(bound) * self.X.dtype.type(carry)  # |E| where S is not zero
-        observed = None if self.mask is None else self.mask.reshape(-1)
-        map_ranges(
-            _advance_entries, len(self.squares),
-            *(A.reshape(-1) for A in (self.X, self.low, self.E, self.M)), observed, bound, carry, self.squares,
-        )  # fmt: skip
+        map_ranges(self._advance_blocks, len(self.squares), bound, carry)
         return float(np.sqrt(self.squares.sum())) / self.size
+
+    def _advance_blocks(self, start: int, stop: int, bound: float, carry: float) -> None:
+        """Update E (for the next penalty), ``M = X - S + E`` and the squared residual, block by block."""
+        X, low, E, M = (A.reshape(-1) for A in (self.X, self.low, self.E, self.M))
+        observed = None if self.mask is None else self.mask.reshape(-1)
+        buffer = np.empty(BLOCK, dtype=X.dtype)
+        for block in range(start, stop):
+            part = slice(block * BLOCK, (block + 1) * BLOCK)
+            x, low_rank, e, m = X[part], low[part], E[part], M[part]
+            clipped = buffer[: len(x)]
+            np.add(x, e, out=clipped)
+            clipped -= low_rank
+            np.clip(clipped, -bound, bound, out=clipped)
+            if observed is not None:
+                clipped *= observed[part]
+            np.subtract(clipped, e, out=m)  # X - L - S
+            self.squares[block] = np.einsum("i,i->", m, m)  # not BLAS, whose threads would compete with ours
+            np.multiply(clipped, carry, out=e)
+            m += low_rank
+            m += e
 
     def parts(self) -> tuple[Array, Array, Array]:
         """L, S and the multiplier. Ends the iteration: S takes the memory of M, the multiplier that of E."""
@@ -92,33 +107,3 @@ class InexactALM:
             sparse *= self.mask
         self.E *= self.X.dtype.type(self.mu)
         return self.low, sparse, self.E
-
-
-def _advance_entries(
-    start: int,
-    stop: int,
-    X: Array,
-    low: Array,
-    E: Array,
-    M: Array,
-    observed: Array | None,
-    bound: float,
-    carry: float,
-    squares: Array,
-) -> None:
-    """Update E (for the next penalty), ``M = X - S + E`` and the squared residual, block by block."""
-    buffer = np.empty(BLOCK, dtype=X.dtype)
-    for block in range(start, stop):
-        part = slice(block * BLOCK, (block + 1) * BLOCK)
-        x, low_rank, e, m = X[part], low[part], E[part], M[part]
-        clipped = buffer[: len(x)]
-        np.add(x, e, out=clipped)
-        clipped -= low_rank
-        np.clip(clipped, -bound, bound, out=clipped)
-        if observed is not None:
-            clipped *= observed[part]
-        np.subtract(clipped, e, out=m)  # X - L - S
-        squares[block] = np.einsum("i,i->", m, m)  # not BLAS, whose threads would compete with ours
-        np.multiply(clipped, carry, out=e)
-        m += low_rank
-        m += e

@@ -8,14 +8,16 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..linalg.regression import weighted_least_squares
+from ..linalg.blocks import row_blocks
+from ..linalg.least_squares import weighted_least_squares
 from .solution import Solution
 
 COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a compiler
 BLOCK_ENTRIES = 2_000_000  # entries of a block of rows; bounds memory for any number of rows
 DAMPING = 1e-6  # share of each diagonal entry of the normal matrix; collinear regressors then share the score
 UNFINISHED = 0.01  # share of the rows that may still be changing in a converged solution
-# Residuals are bounded from below where the weight is singular, relative to the median and to the mean of a row.
+# Lower bounds of residuals where the weight is singular, relative to the mean of a row, and to its smallest median
+# residual so far: the smallest, because outliers inflate the residuals of early fits.
 MEDIAN_FLOOR, MEAN_FLOOR = 1e-3, 1e-10
 
 
@@ -54,44 +56,12 @@ def irls(
 ) -> Solution:
     """``argmin_S sum_ij importance_j loss(Y_ij - (S C)_ij) + sum_ia ridge_a S_ia^2 / 2``, row by row.
 
-    Each step solves least squares with the weights ``loss'(r) / r``, which lowers the objective. Rows are independent:
-    each has its own stopping rule.
-
-    Parameters
-    ----------
-    Y
-        (n, q) rows to fit; a view of a larger array will do. Entries that are NaN are left out.
-    C
-        (k, q) regressors, not necessarily orthogonal.
-    loss
-        The loss, scaled so that ``loss'(r) / r`` is 1 at 0; ``r^2 / 2`` up to delta for Huber's. For l1,
-        residuals are clipped from below at 0.001 times the smallest median residual of the row so far; the smallest,
-        because outliers inflate the residuals of early fits.
-    start
-        (n, k) initial guess; None for zeros. One that outliers did not affect keeps them out from the first step.
-    importance
-        (q,) weight of each column, > 0; None for ones.
-    ridge
-        (k,) penalty of each score, >= 0; None for zeros.
-    damping, mean_damping
-        Tikhonov regularization of each step, see :func:`~graphlowrank.linalg.regression.weighted_least_squares`.
-    tol, max_iter
-        A row stops when its scores change by less than ``tol``, relative to their norm.
-    compiled
-        Whether to run compiled loops; None where Y is large enough to be worth it. Only for Huber's loss without
-        ``mean_damping``. Answers differ by rounding.
-
-    Returns
-    -------
-    solution
-        ``X``: (n, k) scores. ``residual``: share of the rows still changing at the end; up to 1 % counts as converged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from graphlowrank.models.losses import Huber
-    >>> irls(np.array([[1.0, 1, 1, 1, 100]]), np.ones((1, 5)), Huber(0.1), tol=1e-9).X.round(3)
-    array([[1.025]])
+    Each step solves least squares with the weights ``loss'(r) / r``, scaled to 1 at 0, which lowers the objective. Rows
+    are independent: each stops when its scores change by less than ``tol`` relative to their norm. NaN in Y (n, q) is
+    left out. The regressors C (k, q) need not be orthogonal. A ``start`` (n, k) that outliers did not affect keeps them
+    out from the first step. For ``damping`` see :func:`~graphlowrank.linalg.least_squares.weighted_least_squares`.
+    Huber's loss without ``mean_damping`` has compiled loops, used where Y is large or ``compiled`` is True. The
+    ``residual`` is the share of the rows still changing at the end; up to 1 % counts as converged.
     """
     if Y.ndim != 2 or C.ndim != 2 or Y.shape[1] != C.shape[1]:
         raise ValueError(f"Y and C must be matrices with as many columns, got {Y.shape} and {C.shape}.")
@@ -114,9 +84,7 @@ def irls(
             penalty, damping, tol, max_iter, scores, n_iter,
         )  # fmt: skip
     elif scores.size:
-        rows = max(1, BLOCK_ENTRIES // max(Y.shape[1], len(C) ** 2))
-        for first in range(0, len(Y), rows):
-            part = slice(first, first + rows)
+        for part in row_blocks(len(Y), max(Y.shape[1], len(C) ** 2), entries=BLOCK_ENTRIES):
             fit_rows(
                 Y[part], C.astype(np.float64), loss, weights if len(weights) == 1 else weights[part], penalty,
                 (damping, mean_damping), tol, max_iter, scores[part], n_iter[part],

@@ -31,27 +31,13 @@ class Iterated:
 
 @dataclass(frozen=True, eq=False)
 class Solution(Iterated):
-    """Result of an iterative solver.
-
-    Attributes
-    ----------
-    X
-        The solution.
-    n_iter
-        Number of iterations.
-    converged
-        Whether the stopping rule was met.
-    residual
-        Final value of what the stopping rule compares.
-    objective
-        Objective after each iteration, if requested.
-    """
+    """Result of an iterative solver; the residual is the final value of what its stopping rule compares."""
 
     X: Array
     n_iter: int
     converged: bool
     residual: float
-    objective: list[float] = field(default_factory=list)
+    objective: list[float] = field(default_factory=list)  # after each iteration, if requested
 
     @classmethod
     def exact(cls, X: Array) -> Solution:
@@ -72,11 +58,9 @@ class LowRankPlusSparse(Iterated):
         terms at L.
     rank
         Rank of ``low_rank``.
-    n_iter, converged
-        Iterations made, and whether the stopping rule was met.
-    residual
-        What the stopping rule compares: ``||X - L - S||_F / ||X||_F`` of RPCA, the larger of the relative primal and
-        dual residuals of RPCAG.
+    n_iter, converged, residual
+        Iterations made, whether the stopping rule was met, and what it compares: ``||X - L - S||_F / ||X||_F`` of RPCA,
+        the larger of the relative primal and dual residuals of RPCAG.
     """
 
     low_rank: Array

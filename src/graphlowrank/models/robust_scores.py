@@ -14,29 +14,12 @@ MEAN_DAMPING = 1e-12  # share of the mean diagonal entry of the normal matrix: c
 
 
 def robust_scores(
-    X: Array,
-    components: Array,
-    *,
-    loss: str,
-    huber_delta: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 100,
+    X: Array, components: Array, *, loss: str, huber_delta: float = 1.0, tol: float = 1e-6, max_iter: int = 100
 ) -> Array:
-    """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X.
+    """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X, without its NaN.
 
     "l2" is the orthogonal projection; other losses are minimized by IRLS from there. The scores of a sample do not
     depend on the other samples.
-
-    Parameters
-    ----------
-    X
-        (n, p) centered samples; entries that are NaN are left out.
-    components
-        (k, p) orthonormal rows.
-    loss, huber_delta
-        Name of the loss, see :mod:`graphlowrank.models.losses`, and its scale in the units of X.
-    tol, max_iter
-        A sample stops when its scores change by less than ``tol`` relative to their norm.
     """
     rule, missing = make_loss(loss, huber_delta), bool(np.isnan(X).any())
 

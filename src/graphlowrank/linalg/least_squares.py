@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._backend import Array
+from .blocks import row_blocks
 
 SLAB_ENTRIES = 2_000_000  # products of pairs of regressors formed at a time; bounds memory for any p
 
@@ -20,27 +21,16 @@ def weighted_least_squares(
 ) -> Array:
     """Scores (n, k) that minimize ``sum_j w_ij (x_ij - s_i C_j)^2 + sum_a ridge_a s_ia^2`` for each sample i.
 
-    Parameters
-    ----------
-    X
-        (n, p) samples.
-    C
-        (k, p) regressors.
-    weights
-        (n, p), >= 0. Where they are 0, X may hold any finite number.
-    ridge
-        Penalty >= 0: a number, (k,), or (n, k).
-    damping, mean_damping
-        Shares of each diagonal entry of the normal matrix, and of their mean, that are added to its diagonal. Rows with
-        fewer entries than regressors, or with collinear regressors, then have a solution.
+    ``weights`` (n, p) may be 0 where X holds any finite number. ``damping`` and ``mean_damping`` are shares of each
+    diagonal entry of the normal matrix, and of their mean, that are added to its diagonal: rows with fewer entries than
+    regressors, or with collinear regressors, then have a solution.
     """
     k, p = C.shape
     normal = np.zeros((len(X), k, k))
-    features = max(1, SLAB_ENTRIES // (k * k))
-    for start in range(0, p, features):
-        slab = C[:, start : start + features]
+    for features in row_blocks(p, k * k, entries=SLAB_ENTRIES):
+        slab = C[:, features]
         pairs = np.einsum("aj,bj->jab", slab, slab).reshape(slab.shape[1], k * k)
-        normal += (weights[:, start : start + features] @ pairs).reshape(-1, k, k)
+        normal += (weights[:, features] @ pairs).reshape(-1, k, k)
     right_side = ((weights * X) @ C.T).astype(np.float64)
     least = mean_damping * np.trace(normal, axis1=1, axis2=2) / k + np.finfo(float).tiny
     diagonal = np.arange(k)
