@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from .._backend import Array
 
@@ -43,10 +43,15 @@ def dense_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
-def lanczos_eigenpairs(product: Callable[[Array], Array], n: int, k: int, **options: Any) -> tuple[Array, Array]:
+def lanczos_eigenpairs(
+    product: Callable[[Array], Array], n: int, k: int, *, failure: str, **options: Any
+) -> tuple[Array, Array]:
     """Return the same of a matrix (n, n) given by its product with a vector; ``options`` as for scipy's ``eigsh``."""
     operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    values, vectors = eigsh(operator, k, which="LA", v0=_start(n), **options)
+    try:
+        values, vectors = eigsh(operator, k, which="LA", v0=_start(n), **options)
+    except ArpackNoConvergence as error:
+        raise ArithmeticError(failure) from error
     order = np.argsort(-values)
     return values[order], vectors[:, order]
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._threads import map_ranges
+from .blocks import row_blocks
 
 COMPILED_ABOVE = 20_000_000  # multiplications; below, scipy is done before a compiler has started
 PRODUCT_BLOCKS = 32  # blocks of rows of a dense product
@@ -81,16 +82,16 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
     return out
 
 
-def gram(X: Array, dtype: Any, *, rows: int, n_sums: int) -> Array:
-    """``X^T X`` in the given precision, in up to ``n_sums`` partial sums over blocks of ``rows``."""
-    n_blocks = -(-X.shape[0] // rows)
-    n_sums = min(n_sums, n_blocks)
+def gram(X: Array, dtype: Any, *, block_entries: int, n_sums: int) -> Array:
+    """``X^T X`` in the given precision, in up to ``n_sums`` partial sums over blocks of rows."""
+    blocks = list(row_blocks(*X.shape, entries=block_entries))
+    n_sums = min(n_sums, len(blocks))
     sums = np.zeros((n_sums, X.shape[1], X.shape[1]), dtype=dtype)
 
     def add(first: int, last: int) -> None:
         for number in range(first, last):
-            for block in range(number, n_blocks, n_sums):
-                part = X[block * rows : (block + 1) * rows].astype(dtype, copy=False)
+            for block in blocks[number::n_sums]:
+                part = X[block].astype(dtype, copy=False)
                 sums[number] += part.T @ part
 
     map_ranges(add, n_sums)

@@ -71,7 +71,7 @@ def _shrink_by_gram(M: Array, threshold: float, spectral: float, predicted: int,
         return kept
     wide, shorter = M.shape[0] <= M.shape[1], min(M.shape)
     n_sums = GRAM_SUMS if shorter <= LONG_SIDE else 2
-    squares = gram(M.T if wide else M, precision, rows=max(1, GRAM_BLOCK // shorter), n_sums=n_sums)
+    squares = gram(M.T if wide else M, precision, block_entries=GRAM_BLOCK, n_sums=n_sums)
     options: dict[str, Any] = {"overwrite_a": True, "check_finite": False}
     if predicted > 0.25 * shorter:  # all eigenvectors are then cheaper than a part of them
         eigenvalues, vectors = eigh(squares, driver="evd", **options)
@@ -102,14 +102,12 @@ def _gram_precision(dtype: Any, share: float) -> Any:
 def spectral_norm(X: Array) -> float:
     """Largest singular value by power iteration, to a relative change of 1e-4."""
     vector = np.random.default_rng(0).standard_normal((X.shape[1],)).astype(X.dtype)
-    value, last = 1.0, 0.0
+    value = 1.0
     for _ in range(100):
-        if abs(value - last) <= 1e-4 * value:
-            break
         vector /= np.linalg.norm(vector)
         image = X @ vector
         last, value = value, float(np.linalg.norm(image))
-        if value == 0:
+        if value == 0 or abs(value - last) <= 1e-4 * value:
             break
         vector = (image / value) @ X  # of norm value, not its square, which may overflow
     return value

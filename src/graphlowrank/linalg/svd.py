@@ -58,7 +58,7 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
             np.matmul(X[block], directions, out=left[block])
 
     with single_threaded_libraries():
-        squares = gram(X, np.float64, rows=max(1, GRAM_ENTRIES // short), n_sums=PARTIAL_SUMS)
+        squares = gram(X, np.float64, block_entries=GRAM_ENTRIES, n_sums=PARTIAL_SUMS)
         eigenvalues, vectors = eigh(squares, subset_by_index=(short - n_components, short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
         right = np.ascontiguousarray(vectors[:, ::-1])

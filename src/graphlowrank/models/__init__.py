@@ -1,4 +1,10 @@
-"""Optimization problems, one file each, and the registry of those that can solve the compressed problem."""
+"""Optimization problems, one file each, and the registry of those that can solve the compressed problem.
+
+NaN in the data means missing. FRPCAG gives such an entry weight 0 in its loss and starts it from X0, or from the median
+of its feature. RPCA and RPCAG take a mask of the observed entries, which :meth:`CompressedProblem.observed` derives
+from NaN; their sparse part is 0 elsewhere. :mod:`.robust_scores` leaves it out. All of them return no NaN. GLPCA, MMF
+and GNMF raise a ValueError.
+"""
 
 from ..solvers.solution import LowRankPlusSparse
 from . import frpcag, rpca, rpcag

@@ -12,16 +12,16 @@ from .._backend import Array
 def as_real(X: Any) -> Array:
     """Return ``X`` as a contiguous matrix of single or double precision."""
     X = np.asarray(X)
-    check_real_matrix(X)
-    return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+    return np.ascontiguousarray(X, dtype=precision_of(X))
 
 
-def check_real_matrix(X: Any) -> None:
-    """Raise unless ``X``, dense or sparse, is a non-empty matrix of real numbers."""
+def precision_of(X: Any) -> Any:
+    """Single or double; raises unless ``X``, dense or sparse, is a non-empty matrix of real numbers."""
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"X must be a matrix with entries, got shape {X.shape}.")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X must hold real numbers, got {X.dtype}.")
+    return X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 def largest_entry(X: Array) -> float:

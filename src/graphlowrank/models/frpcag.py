@@ -69,17 +69,14 @@ def solve_frpcag(
         was not uniform. None for ones.
     X0
         Initial guess; X if None. A missing entry for which it has no value starts from the median of its feature.
-    tol, max_iter
-        Change of the iterate to stop at, relative to ``size``, and the iterations allowed.
-    size
-        Reference norm of ``tol``. None uses the norm of the iterate; avoid it if the feature means are large.
+    tol, max_iter, size
+        Change of the iterate to stop at, relative to ``size``, and the iterations allowed. A size of None is the norm
+        of the iterate; avoid it if the feature means are large.
     short_steps
         Whether to lower ``tol`` where large gammas make steps short, since a small change then does not mean a small
         distance from the solution. For answers whose entries matter; clusters come out the same.
-    trace
-        Whether to record the objective after each iteration.
-    callback
-        Called with (iteration, relative change).
+    trace, callback
+        Whether to record the objective after each iteration; called with (iteration, relative change).
     compiled
         Whether to run compiled loops; None uses them for large problems. Results differ by rounding. Ignored for
         losses without a compiled loop and for arrays of other libraries than numpy.
@@ -124,13 +121,10 @@ def minimize_frpcag(
     The model is symmetric in samples and features. Compiled loops want short rows, which stay in the cache, and
     neighbors that are close together in memory.
     """
-    gamma_samples, gamma_features = problem.gammas
-    if gamma_samples < 0 or gamma_features < 0:
-        raise ValueError(f"gammas must be >= 0, got {gamma_samples} and {gamma_features}.")
-    gammas = (
-        0.0 if problem.L_samples is None else gamma_samples,
-        0.0 if problem.L_features is None else gamma_features,
-    )
+    of_samples, of_features = problem.gammas
+    if of_samples < 0 or of_features < 0:
+        raise ValueError(f"gammas must be >= 0, got {of_samples} and {of_features}.")
+    gammas = (0.0 if problem.L_samples is None else of_samples, 0.0 if problem.L_features is None else of_features)
     problem = replace(problem, gammas=gammas, X0=_complete_start(problem))
     loss = make_loss(problem.loss, problem.huber_delta)
     minimize = partial(

@@ -1,8 +1,7 @@
 """FRPCAG on a small block for one pair of gammas after another: ADMM in the eigenvectors of both Laplacians.
 
-FISTA's steps shrink as the gammas grow, so it may stop early where they are large, and not move at all from the
-solution for other gammas. Here both graph terms are one division in the eigenvectors, which are computed once for all
-gammas, and the number of iterations does not depend on them. The eigendecomposition is cubic in the sides of the block.
+FISTA's steps shrink as the gammas grow, so it may not move at all from the solution for other gammas. Here both graph
+terms are one division in the eigenvectors, computed once for all gammas; that is cubic in the sides of the block.
 """
 
 from __future__ import annotations

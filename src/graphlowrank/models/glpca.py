@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
@@ -62,10 +62,8 @@ def solve_glpca(
         (n, p) data with centered columns; not written to.
     L_samples
         (n, n) sparse Laplacian of the samples.
-    n_components
-        Between 1 and n - 1.
-    beta
-        Between 0 and 1.
+    n_components, beta
+        Between 1 and n - 1, and between 0 and 1.
     null
         (n,) z, of unit length; None for the constant, that of the combinatorial Laplacian.
     dense
@@ -91,46 +89,38 @@ def solve_glpca(
     if dense is None:
         dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
     with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
-        operator = _Quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
+        quality = _quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
         if dense:
-            values, scores = dense_eigenpairs(operator.product(np.eye(n)), n_components)
+            values, scores = dense_eigenpairs(quality(np.eye(n)), n_components)
         else:
-            values, scores = operator.lanczos(n_components)
+            failure = (
+                f"{n_components} components of {n} samples did not converge: with beta={beta} they are signals on long "
+                "thin parts of the graph. Lower beta or raise n_neighbors."
+            )
+            values, scores = lanczos_eigenpairs(
+                lambda v: quality(v.reshape(-1, 1)).ravel(), n, n_components, failure=failure,
+                ncv=min(n, 3 * n_components + 40), tol=TOLERANCES[X.dtype], maxiter=RESTARTS,
+            )  # fmt: skip
         scores = (scores * positive_signs(scores)).astype(X.dtype)
     with single_threaded_libraries():
         return Embedding(scores, product(scores.T, X), values)
 
 
-class _Quality:
-    """``(1 - beta) X X^T / a - beta (L / b + z z^T)``, whose leading eigenvectors are the scores."""
+def _quality(X: Array, L_samples: Any, beta: float, null: Array) -> Callable[[Array], Array]:
+    """Product with ``(1 - beta) X X^T / a - beta (L / b + z z^T)``, whose leading eigenvectors are the scores."""
+    a = _largest_eigenvalue(lambda v: X.T @ (X @ v), X.shape[1], X.dtype)
+    b = _largest_eigenvalue(lambda v: L_samples @ v, len(X), X.dtype)
+    fit, smooth = (1 - beta) / a if a > 0 else 0.0, beta / b if b > 0 else 0.0  # constant data, no edges: no term
+    z = null[:, None].astype(np.float64)
 
-    def __init__(self, X: Array, L_samples: Any, beta: float, null: Array) -> None:
-        self.X, self.L, self.null, self.beta = X, L_samples, null[:, None].astype(np.float64), beta
-        # The term of a graph without edges, or of constant data, is zero.
-        a = _largest_eigenvalue(lambda v: X.T @ (X @ v), X.shape[1], X.dtype)
-        b = _largest_eigenvalue(lambda v: L_samples @ v, len(X), X.dtype)
-        self.fit = (1 - beta) / a if a > 0 else 0.0
-        self.smooth = beta / b if b > 0 else 0.0
-
-    def product(self, V: Array) -> Array:
-        """Product with vectors (n, k), accumulated in double precision."""
-        inner = V.astype(self.X.dtype, copy=False)
-        result = self.fit * (self.X @ (self.X.T @ inner)).astype(np.float64)
-        result -= self.smooth * spmm(self.L, inner)
-        result -= self.beta * self.null * (self.null.T @ V)
+    def multiply(V: Array) -> Array:
+        inner = V.astype(X.dtype, copy=False)
+        result = fit * (X @ (X.T @ inner)).astype(np.float64)
+        result -= smooth * spmm(L_samples, inner)
+        result -= beta * z * (z.T @ V)
         return result
 
-    def lanczos(self, k: int) -> tuple[Array, Array]:
-        """Leading eigenpairs."""
-        n = len(self.X)
-        options: dict[str, Any] = {"ncv": min(n, 3 * k + 40), "tol": TOLERANCES[self.X.dtype], "maxiter": RESTARTS}
-        try:
-            return lanczos_eigenpairs(lambda v: self.product(v.reshape(-1, 1)).ravel(), n, k, **options)
-        except ArpackNoConvergence as error:
-            raise ArithmeticError(
-                f"{k} components of {n} samples did not converge: with beta={self.beta} they are signals on long thin "
-                "parts of the graph. Lower beta or raise n_neighbors."
-            ) from error
+    return multiply
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int, dtype: Any) -> float:

@@ -19,7 +19,7 @@ from ..linalg.products import dot, spmm
 from ..linalg.svd import leading_svd
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
-from .checks import check_gamma, check_laplacian, check_real_matrix
+from .checks import check_gamma, check_laplacian, precision_of
 
 UpdatesName = Literal["accelerated", "multiplicative"]
 
@@ -41,14 +41,11 @@ class NonNegativeFactors(Iterated):
 
     Attributes
     ----------
-    scores
-        (n_samples, k), >= 0.
-    components
-        (k, n_features), >= 0, rows of norm 1.
-    n_iter, converged
-        Number of iterations, and whether the stopping rule was met.
-    residual
-        Relative decrease of the objective over the last 10 iterations.
+    scores, components
+        (n_samples, k) and (k, n_features), >= 0; components have norm 1.
+    n_iter, converged, residual
+        Number of iterations, whether the stopping rule was met, and the relative decrease of the objective that it
+        compares, over the last 10 iterations.
     objective
         Objective after each iteration; it never increases.
     """
@@ -82,10 +79,8 @@ def solve_gnmf(
         (n_samples, n_features), >= 0, dense or scipy sparse; not written to.
     L_samples
         Laplacian (n_samples, n_samples), sparse, or None for plain NMF.
-    n_components
-        Number k of components.
-    gamma
-        Weight of the graph term, >= 0.
+    n_components, gamma
+        Number k of components, and weight of the graph term, >= 0.
     init
         "nndsvda" (from singular vectors, Boutsidis and Gallopoulos 2008, zeros replaced by the root mean), "random",
         or a pair of arrays (scores, components).
@@ -94,10 +89,8 @@ def solve_gnmf(
     tol, max_iter
         Stop when the last 10 iterations lowered the objective by less than ``tol`` of its value, or of
         ``||X||^2 / 100`` if that is more; and the iterations allowed.
-    random_state
-        Random seed of the initial factors.
-    callback
-        Called with (iteration, residual).
+    random_state, callback
+        Random seed of the initial factors; called with (iteration, residual).
 
     Notes
     -----
@@ -140,7 +133,6 @@ def solve_gnmf(
 def _descend(
     problem: _Problem, S: Array, C: Array, updates: UpdatesName, tol: float, max_iter: int, callback: Callback | None
 ) -> NonNegativeFactors:
-    """Iterate from S and C until the stopping rule is met."""
     objective: list[float] = []
     n_iter, converged, residual = 0, problem.size == 0, 0.0
     while n_iter < max_iter and not converged:
@@ -349,8 +341,7 @@ def unit_components(S: Array, C: Array, C_last: Array) -> tuple[Array, Array]:
 def _validated(X: Any) -> tuple[Any, float]:
     """``X`` in single or double precision, dense by rows or CSR, and its largest entry."""
     X = X.tocsr() if sp.issparse(X) else np.asarray(X)
-    check_real_matrix(X)
-    X = X.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64, copy=False)
+    X = X.astype(precision_of(X), copy=False)
     entries = X.data if sp.issparse(X) else X
     largest, smallest = float(entries.max(initial=0)), float(entries.min(initial=0))
     if not np.isfinite(largest) or not np.isfinite(smallest):

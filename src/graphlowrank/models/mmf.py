@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackNoConvergence
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
@@ -30,14 +29,10 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
 
     Parameters
     ----------
-    X
-        (n, p) data with centered columns; not written to.
-    L_samples
-        (n, n) sparse Laplacian of the samples.
-    n_components
-        Between 1 and min(n, p).
-    gamma
-        Weight of the graph term, >= 0.
+    X, L_samples
+        As for :func:`~graphlowrank.models.solve_glpca`.
+    n_components, gamma
+        Between 1 and min(n, p), and the weight of the graph term, >= 0.
     dense
         Whether to form the matrix, or to use its products with vectors (Lanczos). None forms it for up to 300 features,
         or where more than a third of its eigenvectors is requested.
@@ -60,37 +55,24 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
         return Embedding(
             np.zeros((n, n_components), X.dtype), np.eye(n_components, p, dtype=X.dtype), np.zeros(n_components)
         )
-    smooth = _Smoother(L_samples, gamma, X.dtype)
-    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
-        if p <= DENSE_UP_TO or 3 * n_components > p if dense is None else dense:
-            values, components = dense_eigenpairs((X.T @ smooth(X)).astype(np.float64), n_components)
-        else:
-            values, components = _lanczos(X, smooth, n_components)
-        components = (components * positive_signs(components)).astype(X.dtype)
-        return Embedding(smooth(X @ components), np.ascontiguousarray(components.T), values)
+    tol = TOLERANCES[X.dtype]
+    system = sp.csr_array(sp.eye_array(n, format="csr") + gamma * sp.csr_array(L_samples)).astype(X.dtype)
 
-
-class _Smoother:
-    """``A^-1 B`` for A = I + gamma L."""
-
-    def __init__(self, L: Any, gamma: float, dtype: Any) -> None:
-        self.system = sp.csr_array(sp.eye_array(L.shape[0], format="csr") + gamma * sp.csr_array(L)).astype(dtype)
-        self.idle, self.tol = gamma == 0, TOLERANCES[np.dtype(dtype)]
-
-    def __call__(self, B: Array) -> Array:
-        if self.idle:
+    def smooth(B: Array) -> Array:
+        if gamma == 0:
             return B
-        return solve_spd(self.system, B, X0=B, tol=self.tol).warn_unless_converged("MMF", "lower gamma").X
-
-
-def _lanczos(X: Array, smooth: _Smoother, k: int) -> tuple[Array, Array]:
-    """Leading eigenpairs of ``X^T A^-1 X`` with one linear system per product."""
+        return solve_spd(system, B, X0=B, tol=tol).warn_unless_converged("MMF", "lower gamma").X
 
     def product(v: Array) -> Array:
-        image = smooth(X @ v.reshape(-1, 1).astype(X.dtype))
-        return (X.T @ image).astype(np.float64).ravel()
+        return (X.T @ smooth(X @ v.reshape(-1, 1).astype(X.dtype))).astype(np.float64).ravel()
 
-    try:
-        return lanczos_eigenpairs(product, X.shape[1], k, tol=10 * smooth.tol)
-    except ArpackNoConvergence as error:
-        raise ArithmeticError(f"{k} components of {X.shape[1]} features did not converge; ask for fewer.") from error
+    if dense is None:
+        dense = p <= DENSE_UP_TO or 3 * n_components > p
+    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+        if dense:
+            values, components = dense_eigenpairs((X.T @ smooth(X)).astype(np.float64), n_components)
+        else:
+            failure = f"{n_components} components of {p} features did not converge; ask for fewer."
+            values, components = lanczos_eigenpairs(product, p, n_components, failure=failure, tol=10 * tol)
+        components = (components * positive_signs(components)).astype(X.dtype)
+        return Embedding(smooth(X @ components), np.ascontiguousarray(components.T), values)

@@ -42,10 +42,9 @@ def solve_rpca(
         ``observed`` is the share of observed entries.
     mask
         (n, p) booleans, True where X is observed; None for everywhere. S is zero elsewhere, and L is free.
-    tol
-        Relative residual to stop at. Values below 8 eps (1e-6 in single precision) mean 8 eps, the rounding error.
-    max_iter
-        Iterations allowed.
+    tol, max_iter
+        Relative residual to stop at, and iterations allowed. Values below 8 eps (1e-6 in single precision) mean 8 eps,
+        the rounding error.
     growth
         Factor > 1 by which the penalty grows per iteration. A smaller one is slower and ends closer to the optimum,
         which the residual does not measure. None for 1.5, and less the fewer entries are observed: missing ones are
@@ -80,10 +79,7 @@ def solve_rpca(
 
 
 def check_pursuit(X: Any, mask: Any, weight: float | None) -> tuple[Array, Array | None, float, float]:
-    """``X`` as a contiguous matrix of single or double precision, zero where not observed; mask; weight; largest |X|.
-
-    A weight of None becomes the one of Candès et al. (2011).
-    """
+    """``X`` in single or double precision, zero where not observed; mask; weight, None being Candès's; largest |X|."""
     X = as_real(X)
     mask = check_mask(mask, X.shape)
     if mask is not None:
@@ -96,7 +92,7 @@ def check_pursuit(X: Any, mask: Any, weight: float | None) -> tuple[Array, Array
 
 
 def _observed(mask: Array | None) -> float:
-    """Share of the entries that are observed."""
+    """Share of the observed entries."""
     return 1.0 if mask is None else float(mask.mean())
 
 

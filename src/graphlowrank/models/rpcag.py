@@ -41,22 +41,16 @@ def solve_rpcag(
 
     Parameters
     ----------
-    X
-        (n, p) data, finite where observed; not written to.
+    X, weight, mask, callback
+        As for :func:`solve_rpca`.
     L_samples
         (n, n) sparse graph Laplacian of the samples.
     gamma
         Weight of the graph term relative to the l1 norm, >= 0. The paper's is ``weight * gamma``; ours does not depend
         on the number of samples and features.
-    weight, mask
-        As for :func:`solve_rpca`.
-    tol
-        Relative primal and dual residuals to stop at. Values below 64 eps (8e-6 in single precision) mean 64 eps, since
-        less cannot be reached.
-    max_iter
-        Iterations allowed.
-    callback
-        Called with (iteration, residual).
+    tol, max_iter
+        Relative primal and dual residuals to stop at, and iterations allowed. Values below 64 eps (8e-6 in single
+        precision) mean 64 eps, since less cannot be reached.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """The problem on the compressed matrix, and what makes a model a solver of it.
 
-A model that can recover the compressed matrix defines ``SOLVER = SmallSolver(...)`` in its own module and is listed in
-``SOLVERS`` of :mod:`graphlowrank.models`; others are added by :func:`graphlowrank.models.register_solver`.
+Such a model defines ``SOLVER = SmallSolver(...)`` and is listed in ``SOLVERS`` of :mod:`graphlowrank.models`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,8 @@ class CompressedProblem:
     ----------
     X
         (m_samples, m_features) sampled entries, standardized; NaN where missing.
-    L_samples, L_features
-        Laplacians of the reduced graphs; None for no graph.
-    gammas
-        Weights of the sample-graph and the feature-graph term.
+    L_samples, L_features, gammas
+        Laplacians of the reduced graphs, None for no graph, and the weights of their two terms.
     loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter, size, short_steps
         As for :func:`~graphlowrank.models.solve_frpcag`.
     """

@@ -33,12 +33,10 @@ def bounded_cg(
 
     Parameters
     ----------
-    apply
-        ``H @ x``.
+    apply, norm
+        ``H @ x``, and an upper bound of the largest eigenvalue of H: the step of the projected gradient is 1 / norm.
     b, x0
         (n,) right-hand side and initial guess, which is projected if there is a bound.
-    norm
-        Upper bound of the largest eigenvalue of H: the step of the projected gradient is 1 / norm.
     nonnegative
         Whether x >= 0.
     tol, max_iter

@@ -80,9 +80,6 @@ def fista(
 ) -> Solution:
     """Minimize smooth + nonsmooth by accelerated proximal gradient steps from ``X0``.
 
-    Stops when the extrapolated point moves by less than ``tol`` relative to its norm, that is
-    ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if given.
-
     Parameters
     ----------
     step
@@ -90,11 +87,10 @@ def fista(
     X0
         Initial point; not written to.
     tol, max_iter, size
-        Stopping rule.
-    objective
-        Evaluated and recorded after each iteration if given.
-    callback
-        Called with (iteration, relative change).
+        Stop when the extrapolated point moves by less than ``tol`` relative to its norm, that is
+        ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if given; and the iterations allowed.
+    objective, callback
+        Evaluated and recorded after each iteration; called with (iteration, relative change).
     """
     S, Z, t = X0 + 0, X0 + 0, 1.0
     values: list[float] = []

@@ -51,13 +51,11 @@ class LowRankPlusSparse(Iterated):
 
     Attributes
     ----------
-    low_rank, sparse
-        (n, p) parts L and S. Zeros of the sparse part are exact.
+    low_rank, rank, sparse
+        (n, p) part L and its rank, and (n, p) part S. Zeros of the sparse part are exact.
     dual
         (n, p) multiplier of ``L + S = X``: at the optimum a subgradient of the weighted l1 norm at S, and of the other
         terms at L.
-    rank
-        Rank of ``low_rank``.
     n_iter, converged, residual
         Iterations made, whether the stopping rule was met, and what it compares: ``||X - L - S||_F / ||X||_F`` of RPCA,
         the larger of the relative primal and dual residuals of RPCAG.

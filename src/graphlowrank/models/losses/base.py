@@ -12,10 +12,7 @@ from ..._backend import Array, namespace
 class Loss(ABC):
     """A convex, even loss of a residual, entry by entry.
 
-    Parameters
-    ----------
-    delta
-        Scale of the residual, in the units of the data, for losses that have one (``huber_delta``); others ignore it.
+    ``delta`` scales the residual, in the units of the data, for losses that have one (``huber_delta``).
     """
 
     name: ClassVar[str]
@@ -50,17 +47,10 @@ class Loss(ABC):
 
 @dataclass(frozen=True, eq=False)
 class DataFit:
-    """``sum_ij w_ij loss(X_ij - Y_ij)`` as a term of an objective.
+    """``sum_ij w_ij loss(X_ij - Y_ij)`` for data Y, as a term of an objective.
 
-    Parameters
-    ----------
-    loss
-        Loss of an entry.
-    Y
-        The data.
-    weights
-        w >= 0: a number, or anything that broadcasts against Y. An entry of weight 0 is missing: it costs nothing and
-        its prox is the identity, whatever finite number Y holds there.
+    The weights w >= 0 are a number, or broadcast against Y. An entry of weight 0 is missing: it costs nothing and its
+    prox is the identity, whatever finite number Y holds there.
     """
 
     loss: Loss
