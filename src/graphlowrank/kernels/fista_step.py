@@ -64,7 +64,7 @@ def _shrink(z, gradient, y, weights, step, row_step, loss, delta, one):  # type:
         for j in range(z.shape[0]):
             residual = z[j] - step * gradient[j] - y[j]
             gradient[j] = y[j] + residual / (one + (row_step + row_step) * weights[j])
-    else:
+    else:  # HUBER; callers admit no other code
         for j in range(z.shape[0]):
             residual = z[j] - step * gradient[j] - y[j]
             threshold = row_step * weights[j]

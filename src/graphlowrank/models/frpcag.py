@@ -195,7 +195,7 @@ def _run_fista(
     compiled: bool | None,
     dense_up_to: int,
 ) -> Solution:
-    """FISTA on the problem as it stands; an entry that is missing starts at X0 and has weight 0 in the loss."""
+    """FISTA on the problem as it stands; a missing entry starts at X0 and has weight 0 in the loss."""
     X, observed, tol = problem.X, problem.observed(), problem.tol
     start = X if problem.X0 is None else problem.X0
     X = X if observed is None else np.where(observed, X, start).astype(X.dtype, copy=False)

@@ -23,6 +23,8 @@ class Loss(ABC):
     """Whether the IRLS weight is constant, so that one least-squares fit is the answer."""
     singular: ClassVar[bool] = False
     """Whether the IRLS weight is infinite at residual 0; regression then bounds residuals from below."""
+    huber_delta: float | None = None
+    """Huber threshold of the compiled IRLS loop; None if the loss has no compiled IRLS loop."""
 
     def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
@@ -38,11 +40,6 @@ class Loss(ABC):
     @abstractmethod
     def irls_weight(self, size: Array) -> Array:
         """``loss'(r) / r`` for residuals of absolute value ``size``, scaled to 1 at 0 where that is finite."""
-
-    @property
-    def huber_delta(self) -> float | None:
-        """Huber threshold of the compiled IRLS loop; None if the loss has no compiled IRLS loop."""
-        return None
 
 
 @dataclass(frozen=True, eq=False)

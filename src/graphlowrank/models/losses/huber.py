@@ -19,6 +19,7 @@ class Huber(Loss):
         if not 0 < delta < float("inf"):
             raise ValueError(f"huber_delta must be positive, got {delta}.")
         super().__init__(delta)
+        self.huber_delta = delta
 
     def value(self, residual: Array) -> Array:
         """Loss of each entry."""
@@ -36,8 +37,3 @@ class Huber(Loss):
     def irls_weight(self, size: Array) -> Array:
         """``min(1, delta / |r|)``."""
         return self.delta / namespace(size).maximum(size, self.delta)
-
-    @property
-    def huber_delta(self) -> float:
-        """``delta``."""
-        return self.delta
