@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from graphlowrank._files import write_atomically
 from graphlowrank.datasets import shepp_logan_phantom
 from graphlowrank.metrics import psnr
-from graphlowrank.report.figures import as_png
+from graphlowrank.report.page import as_png
 from graphlowrank.tomography import projection_matrix, reconstruct
 
 INK = "#1c1f24"

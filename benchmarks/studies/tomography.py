@@ -350,7 +350,7 @@ def draw(path: Path, images: list[str], seed: int) -> None:
     """Truth and answers at 36 angles with 1 % noise, a row for each image."""
     from matplotlib.figure import Figure
 
-    from graphlowrank.report.figures import as_png
+    from graphlowrank.report.page import as_png
 
     shown = ["FBP", "least squares, best", "SART, best", "TV inversion, best", OURS]
     figure = Figure(figsize=(2 * (len(shown) + 1), 2.25 * len(images)), layout="constrained")

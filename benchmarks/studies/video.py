@@ -163,7 +163,7 @@ def draw(path: Path, scenes: list[str]) -> None:
     """Frame, background, foreground, our mask and the mask drawn by hand, a row for each scene."""
     from matplotlib.figure import Figure
 
-    from graphlowrank.report.figures import as_png
+    from graphlowrank.report.page import as_png
     from graphlowrank.video import separate as separate_video
 
     titles = ("frame", "background", "foreground", "mask", "mask by hand")

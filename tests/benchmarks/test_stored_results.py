@@ -50,7 +50,7 @@ def test_stored_cells_of_the_paper_are_those_of_its_files():
 
 @pytest.mark.parametrize("command", [["bench"], ["bench", "--list"], ["reproduce", "--list"], ["reproduce", "circle"]])
 def test_without_the_harness_the_commands_say_what_to_install(command, monkeypatch):
-    monkeypatch.setattr("graphlowrank.cli.harness.find_spec", lambda name: None)
+    monkeypatch.setattr("graphlowrank.cli.console.find_spec", lambda name: None)
     result = run(*command)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1

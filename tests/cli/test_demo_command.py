@@ -15,10 +15,9 @@ from matplotlib.image import imread
 from typer.testing import CliRunner
 
 import graphlowrank
-from graphlowrank import report
-from graphlowrank.cli import app
+from graphlowrank.cli import app, console
 from graphlowrank.cli import demo as demo_module
-from graphlowrank.cli.console import show_progress
+from graphlowrank.cli.console import PLOT_EXTRAS, require_packages, show_progress
 from helpers import interruptible
 
 SYSTEMS = ["k-means", "PCA", "FRPCAG", "CPCA, decoded", "CPCA, regressed"]
@@ -172,7 +171,7 @@ def test_ctrl_c_in_the_middle_of_the_work(tmp_path):
 
 
 def test_missing_extra_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "missing_extras", lambda: ["matplotlib"])
+    monkeypatch.setattr(console, "find_spec", lambda name: None if name == "matplotlib" else True)
     result = run("demo", "-o", tmp_path / "p.html")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
@@ -182,15 +181,15 @@ def test_missing_extra_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_missing_extras_are_noticed(monkeypatch):
-    assert report.missing_extras() == []
-    monkeypatch.setattr("graphlowrank.report.page.find_spec", lambda name: None)
-    assert report.missing_extras() == ["matplotlib", "jinja2"]
+    require_packages("the page", *PLOT_EXTRAS)
+    monkeypatch.setattr(console, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match="the page needs matplotlib and jinja2"):
+        require_packages("the page", *PLOT_EXTRAS)
 
 
 def test_unwritable_place_is_named(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setattr(demo_module, "run_demo", lambda *args: None)
-    monkeypatch.setattr(report, "render_page", lambda report: "<p>page</p>")
     result = run("demo", "-o", tmp_path / "file" / "p.html")
     assert result.exit_code == 1
     cause, remedy = result.stderr.splitlines()

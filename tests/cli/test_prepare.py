@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from command_helpers import failure, invoke, make_counts, succeeded
 from graphlowrank.cli import prepare as prepare_module
 from graphlowrank.cli.console import RemedyError
-from graphlowrank.cli.prepare import FEWER_FEATURES, Preparation, prepare
+from graphlowrank.cli.prepare import FEWER_FEATURES, prepare
 from graphlowrank.io import Table
 
 
@@ -32,7 +32,7 @@ def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
     monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)  # rows come in blocks of seven
     values = sp.csr_array(counts) if sparse else counts
     names = tuple(f"g{i}" for i in range(40))
-    found = prepare(Table(values, None, names), Preparation(normalize_counts=True, top_features=12), Path("x"))
+    found = prepare(Table(values, None, names), Path("x"), normalize_counts=True, top_features=12)
     assert isinstance(found.X, sp.csr_array) == sparse
     totals = counts.sum(axis=1)
     whole = np.log1p(counts * np.median(totals) / totals[:, None])
@@ -75,7 +75,7 @@ def test_sparse_tables_that_stay_sparse_need_no_room_for_a_dense_one(here, monke
     assert all(len(np.unique(labels[kinds == kind])) == 1 for kind in range(3))
     assert failure(run("in.npy -k 3 -o out.npy"))[1] == FEWER_FEATURES
     with pytest.raises(RemedyError):
-        prepare(Table(sp.csr_array(counts)), Preparation(), Path("x"), only_dense=True)
+        prepare(Table(sp.csr_array(counts)), Path("x"), only_dense=True)
 
 
 # --- missing values ---
@@ -89,16 +89,16 @@ def with_missing(X, *places):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("preparation", [Preparation(), Preparation(normalize_counts=True, top_features=39)])
+@pytest.mark.parametrize("preparation", [{}, {"normalize_counts": True, "top_features": 39}])
 def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparation):
     counts, _ = make_counts()
     monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)
     X = with_missing(counts, (3, 4), (50, 2), (50, 6))
-    found = prepare(Table(sp.csr_array(X) if sparse else X), preparation, Path("x"))
+    found = prepare(Table(sp.csr_array(X) if sparse else X), Path("x"), **preparation)
     assert isinstance(found.X, np.ndarray)  # the estimators take missing values only in dense matrices
     assert np.isnan(found.X).sum() == 3
     assert found.steps[0] == f"3 of {found.X.size} values are missing"
-    if preparation == Preparation():
+    if not preparation:
         assert_array_equal(found.X, X)
 
 
@@ -127,13 +127,13 @@ def test_samples_and_features_without_any_value_are_errors(sparse, places, asked
     X = with_missing(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, *places)
     table = Table(sp.csr_array(X) if sparse else X, tuple(f"s{i}" for i in range(8)), tuple("abcd"))
     with pytest.raises(RemedyError) as caught:
-        prepare(table, Preparation(**asked), Path("x"))
+        prepare(table, Path("x"), **asked)
     assert (str(caught.value), caught.value.remedy) == (cause, remedy)
 
 
 def test_features_without_any_value_are_not_selected():
     X = with_missing(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, (slice(None), 0), (1, 2))
-    found = prepare(Table(X, None, tuple("abcd")), Preparation(top_features=2), Path("x"))
+    found = prepare(Table(X, None, tuple("abcd")), Path("x"), top_features=2)
     assert found.feature_names == ("c", "d")
     assert found.steps[0] == "1 of 16 values is missing"
 
@@ -141,7 +141,7 @@ def test_features_without_any_value_are_not_selected():
 def test_missing_values_do_not_hide_values_without_a_logarithm():
     X = with_missing(-np.ones((8, 4)), (0, 0))
     with pytest.raises(RemedyError, match="negative values, down to -1"):
-        prepare(Table(X), Preparation(normalize_counts=True), Path("x"))
+        prepare(Table(X), Path("x"), normalize_counts=True)
 
 
 def test_infinite_values_are_errors_but_missing_ones_are_not(here, blobs):

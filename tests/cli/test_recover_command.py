@@ -18,10 +18,9 @@ from PIL import Image
 
 from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
-from graphlowrank.cli import app, outputs
+from graphlowrank.cli import app, fit, outputs
 from graphlowrank.cli import recover as command
-from graphlowrank.cli.fit import FitPage
-from graphlowrank.cli.residual import Residual, examples, residual_size
+from graphlowrank.cli.recover import Residual, examples, residual_size
 from graphlowrank.io import read, write_matrix
 from helpers import interruptible
 
@@ -232,7 +231,7 @@ def failing_with(error, name):
     [
         (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
         (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
-        (FitPage, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
+        (fit, "render_fit", Mock(side_effect=ValueError("no")), "error: no"),
         (outputs, "_sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
     ],
 )
@@ -342,11 +341,11 @@ def test_a_residual_ignores_missing_values(sparse):
 def test_missing_values_are_not_counted_and_are_shown_as_recovered(sparse, image_shape):
     X, low_rank = incomplete()
     residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
-    found, n_imputed = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
+    found = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
     assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
     shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
     missing = np.isnan(X[shown])
-    assert n_imputed == missing.sum() > 0
+    assert found.n_imputed == missing.sum() > 0
     assert np.isfinite(found.given).all()
     assert_array_equal(found.given[missing], found.recovered[missing])
     wanted = X[shown] if image_shape else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)

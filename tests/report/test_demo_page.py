@@ -7,32 +7,36 @@ import numpy as np
 import pytest
 from report_helpers import EVIL, Page, make_gallery, make_report, needs_browser, seen_in_browser
 
-from graphlowrank.report import GraphSize, Report, Score, render, render_page
+from graphlowrank.report.demo_page import render_demo
+from graphlowrank.report.page import render
 
 
-def make_demo(**changed):
+def make_demo(summary="Done.", **changed):
     images = {name: np.random.default_rng(0).random((10, 8, 8)) for name in ("clean", "CPCA, regressed")}
-    given = {
-        "summary": "Done.", "notes": ["Lower is better."],
-        "scores": [Score("CPCA, regressed", 0.123, None, 0.456, 7.89)],
-        "images": images, "spectra": {"clean": 0.8 ** np.arange(20)}, "rank_threshold": 0.1,
-        "graphs": [GraphSize("samples, compressed", 1027, 14900, 1)], "parameters": {"seed": 0},
-        "stages": {"FRPCAG": {"solving": 1.0}, "CPCA": {"decoding": 2.0}}, "versions": {"numpy": "2.0"},
-        "command": "graphlowrank demo",
+    score = {"system": "CPCA, regressed", "recovery_error": 0.123, "recovery_seconds": None,
+             "clustering_error": 0.456, "clustering_seconds": 7.89}  # fmt: skip
+    record = {
+        "scores": [score], "graphs": [{"graph": "samples, compressed", "nodes": 1027, "edges": 14900, "components": 1}],
+        "parameters": {"rank": 0}, "stage_seconds": {"FRPCAG": {"solving": 1.0}, "CPCA": {"decoding": 2.0}},
+        "versions": {"numpy": "2.0"}, "command": "graphlowrank demo",
     }  # fmt: skip
-    return Report(**{**given, **changed})
+    return render_demo(
+        {**record, **changed}, summary=summary, ranks={"clean": 40, "corrupted": 64}, images=images,
+        spectra={"clean": 0.8 ** np.arange(20)}, rank_threshold=0.1,
+    )  # fmt: skip
 
 
 def test_the_demo_page_shows_its_record():
-    page = Page(render_page(make_demo()))
+    page = Page(make_demo())
     assert "CPCA, regressed 0.123 – 0.456 7.890" in page.text
     assert "decoding – 2.000" in page.text
-    assert "seed 0 numpy 2.0" in page.text
+    assert "rank 0 numpy 2.0" in page.text
+    assert "keeps 64 directions of these corrupted images and 40 of the clean ones" in page.text
 
 
 def test_names_cannot_write_html_in_the_demo():
-    page = Page(render_page(make_demo(summary=EVIL, notes=[EVIL], parameters={EVIL: EVIL}, command=EVIL)))
-    assert page.text.count(EVIL) == 5
+    page = Page(make_demo(summary=EVIL, parameters={"rank": EVIL, EVIL: EVIL}, command=EVIL))
+    assert page.text.count(EVIL) == 6  # the rank is in a note, too
     assert page.all("script") == []
     assert len(page.all("img")) == 2
 
@@ -53,7 +57,7 @@ def test_what_is_missing_is_named(monkeypatch, extra):
         render("demo.html", extra=extra)
 
 
-PAGES = {"demo": lambda: render_page(make_demo()), "video": lambda: make_report(make_gallery()).to_html()}
+PAGES = {"demo": make_demo, "video": lambda: make_report(make_gallery()).to_html()}
 
 
 @needs_browser

@@ -15,7 +15,7 @@ from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, seen_in_browse
 from graphlowrank.auto.choice import Choice
 from graphlowrank.estimators.fit_report import FitReport, GraphSummary
 from graphlowrank.report import drawing
-from graphlowrank.report.fit_page import FitPage, Found, Recovered
+from graphlowrank.report.fit_page import Recovered, draw_clusters, draw_recovery, render_fit
 
 LIGHT, DARK = (255, 255, 255), (20, 23, 27)
 
@@ -29,30 +29,30 @@ def make_fit(**changed):
 
 
 def make_found(n=90, k=3):
+    """Labels, confidence and layout."""
     rng = np.random.default_rng(0)
     labels = np.arange(n) % k
-    return Found(
-        labels, rng.uniform(0.5, 1, n), 3 * np.c_[labels, labels % 2] + rng.standard_normal((n, 2)), "A plane."
-    )
+    return labels, rng.uniform(0.5, 1, n), 3 * np.c_[labels, labels % 2] + rng.standard_normal((n, 2))
 
 
-def make_recovered(picture=None, n_features=8):
+def make_recovered(image_shape=None, n_features=8):
     rng = np.random.default_rng(0)
     given = rng.random((4, n_features))
-    return Recovered(list("abcd"), given, 0.8 * given, picture, np.arange(40), -1.0, 1.0, 20)
+    return Recovered(list("abcd"), given, 0.8 * given, image_shape, np.arange(40), 1.0, 20, 0)
 
 
-def make_page(**changed):
+CLUSTERED = draw_clusters(*make_found())
+RECOVERED = {**draw_recovery(make_recovered()), "rank": 2}
+PICTURED = {**draw_recovery(make_recovered((2, 4))), "rank": 2}
+
+
+def make_page(shown=CLUSTERED, fit=None, **changed):
     given = {
         "over": "Clusters of a table", "title": "wine.csv", "summary": ("Done.", "Well."), "facts": [("samples", "90")],
-        "warnings": (), "fit": make_fit(), "spectra": {"input": 0.5 ** np.arange(9.0)}, "rank": None,
-        "command": "graphlowrank cluster wine.csv", "versions": {"numpy": "2.0"}, "clusters": make_found(),
+        "warnings": (), "spectra": {"input": 0.5 ** np.arange(9.0)}, "rank": None,
+        "command": "graphlowrank cluster wine.csv", "versions": {"numpy": "2.0"},
     }  # fmt: skip
-    return FitPage(**{**given, **changed})
-
-
-RECOVERED = {"clusters": None, "recovery": make_recovered(), "rank": 2}
-PICTURED = {**RECOVERED, "recovery": make_recovered((2, 4))}
+    return render_fit(fit or make_fit(), **{**given, **shown, **changed})
 
 
 def sections(page):
@@ -60,11 +60,12 @@ def sections(page):
 
 
 @pytest.mark.parametrize(
-    ("changed", "wanted"),
-    [({}, ["clusters", "confidence"]), (RECOVERED, ["samples", "residual"]), (PICTURED, ["samples", "residual"])],
-)
-def test_every_section_is_there(changed, wanted):
-    page = Page(make_page(**changed).to_html())
+    ("shown", "wanted"),
+    [(CLUSTERED, ["clusters", "confidence"]), (RECOVERED, ["samples", "residual"]),
+     (PICTURED, ["samples", "residual"])],
+)  # fmt: skip
+def test_every_section_is_there(shown, wanted):
+    page = Page(make_page(shown))
     assert sections(page) == [*wanted, "singular-values", "choices", "graphs", "stages", "repeat"]
     for text in ("Done. Well.", "n_clusters 3 as asked", "gamma_samples 0.1235 least conductance", "total 4.00 s",
                  "7 iterations, converged.", "The graph of samples is connected and has no hubs.",
@@ -73,9 +74,9 @@ def test_every_section_is_there(changed, wanted):
         assert text in page.text
 
 
-@pytest.mark.parametrize("changed", [{}, RECOVERED, PICTURED])
-def test_nothing_is_fetched(changed):
-    text = make_page(**changed).to_html()
+@pytest.mark.parametrize("shown", [CLUSTERED, RECOVERED, PICTURED])
+def test_nothing_is_fetched(shown):
+    text = make_page(shown)
     page = Page(text)
     addresses = [given[name] for _, given in page.tags for name in ("src", "href", "srcset", "action") if name in given]
     assert all(address.startswith("data:") for address in addresses)
@@ -88,21 +89,21 @@ def test_names_cannot_write_html():
     fit = make_fit(choices=(Choice(EVIL, EVIL, EVIL),), seconds={EVIL: 1.0})
     given = {"title": EVIL, "over": EVIL, "summary": (EVIL,), "facts": [(EVIL, EVIL)], "warnings": (EVIL,),
              "command": EVIL, "versions": {EVIL: EVIL}, "spectra": {EVIL: np.ones(3)}}  # fmt: skip
-    for more in ({}, {**RECOVERED, "recovery": replace(make_recovered(), names=[EVIL] * 4)}):
-        page = Page(make_page(**{**given, **more}, fit=fit).to_html())
-        plain = Page(make_page(**{"warnings": ("x",), **more}).to_html())
+    for shown in (CLUSTERED, draw_recovery(replace(make_recovered(), names=[EVIL] * 4))):
+        page = Page(make_page(shown, fit, **given))
+        plain = Page(make_page(shown, warnings=("x",)))
         assert page.all("script") == []
         assert len(page.all("img")) == len(plain.all("img"))
         assert page.text.count(EVIL) >= 14
 
 
 def test_a_name_that_is_no_text_can_be_written():
-    assert "caf?.csv" in make_page(title="caf\udce9.csv").to_html()
+    assert "caf?.csv" in make_page(title="caf\udce9.csv")
 
 
 def test_pictures_are_those_of_the_samples():
     found = make_recovered((2, 4))
-    images = Page(make_page(**PICTURED).to_html()).all("img")
+    images = Page(make_page(PICTURED)).all("img")
     assert len(images) == 12
     low, high = found.given.min(), found.given.max()
     for sample in range(4):
@@ -122,25 +123,25 @@ def drawn(path):
 
 
 def test_the_scatter_draws_every_sample_of_its_cluster():
-    found = make_found()
-    box = drawing.scatter(found.layout, found.labels)
+    labels, _, layout = make_found()
+    box = drawing.scatter(layout, labels)
     assert [len(drawn(group["path"])) for group in box["groups"]] == [30, 30, 30]
     assert len({group["color"] for group in box["groups"]}) == 3
     places = np.concatenate([drawn(group["path"]) for group in box["groups"]])
     assert places.min() >= 14
     assert np.all(places.max(axis=0) <= (626, 466))
-    order = np.argsort(found.labels, kind="stable")
+    order = np.argsort(labels, kind="stable")
     for axis, sign in ((0, 1), (1, -1)):  # right is more, up is more
-        assert np.corrcoef(places[:, axis], found.layout[order, axis])[0, 1] * sign > 0.99
+        assert np.corrcoef(places[:, axis], layout[order, axis])[0, 1] * sign > 0.99
 
 
 def test_the_scatter_of_many_is_thinned_and_says_so():
     found = make_found(n=12_000, k=30)
-    box = drawing.scatter(found.layout, found.labels)
+    box = drawing.scatter(found[2], found[0])
     assert sum(group["path"].count("M") for group in box["groups"]) == box["n_shown"] == 5000
     assert all(group["at"] is None for group in box["groups"])  # 30 numbers would hide the points
     assert len({group["color"] for group in box["groups"]}) == 30
-    text = make_page(clusters=found).to_html()
+    text = make_page(draw_clusters(*found))
     assert "5000 of 12000 samples." in Page(text).text
     assert len(text) < 250_000
 
@@ -166,8 +167,8 @@ def test_bars_are_as_long_as_the_clusters():
 
 
 def test_histograms_are_as_high_as_their_counts():
-    values = np.r_[np.full(10, 0.05), np.full(40, 0.95), 7.0]
-    box = drawing.histogram(values, 0.0, 1.0)
+    counts, _ = np.histogram(np.r_[np.full(10, 0.05), np.full(40, 0.95)], bins=40, range=(0, 1))
+    box = drawing.histogram(counts, 0.0, 1.0, outside=1)
     heights = [float(tall) for tall in re.findall(r"v-([\d.]+)h", box["path"])]
     assert heights == pytest.approx([138 / 4, 138])
     assert (box["outside"], [text for _, text in box["ticks"]]) == ("2.0 %", ["0", "0.25", "0.5", "0.75", "1"])
@@ -180,7 +181,7 @@ def test_singular_values_share_one_scale():
     np.testing.assert_allclose(other[:, 1], one[1:3, 1], atol=0.11)
     assert one[1, 0] < box["rank_at"] < one[2, 0]
     assert drawing.spectrum({"input": np.zeros(3)}, None) is None
-    assert "singular-values" not in sections(Page(make_page(spectra={}).to_html()))
+    assert "singular-values" not in sections(Page(make_page(spectra={})))
 
 
 def test_lines_go_through_the_values():
@@ -194,7 +195,7 @@ def test_lines_go_through_the_values():
 
 def test_numbers_that_are_none_do_no_harm():
     fit = make_fit(graphs=(GraphSummary("samples", 3, 0, 3, 1, np.inf),), n_iter=0, seconds={})
-    page = Page(make_page(fit=fit, spectra={"input": np.array([1.0, np.nan, 0.0])}).to_html())
+    page = Page(make_page(fit=fit, spectra={"input": np.array([1.0, np.nan, 0.0])}))
     assert not NOT_FINITE.search(page.text)
     assert "Closed form" in page.text
 
@@ -210,10 +211,10 @@ def test_importing_loads_neither_jinja_nor_pillow():
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("changed", "width", "dark"), [({}, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
+    ("shown", "width", "dark"), [(CLUSTERED, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
 )
-def test_the_page_stands_in_a_browser(tmp_path, changed, width, dark):
-    seen = seen_in_browser(make_page(title=EVIL, **changed).to_html(), tmp_path, width, dark=dark)
+def test_the_page_stands_in_a_browser(tmp_path, shown, width, dark):
+    seen = seen_in_browser(make_page(shown, title=EVIL), tmp_path, width, dark=dark)
     assert (seen["wrong"], seen["hacked"], seen["images"]) == ([], None, True)
     assert seen["wide"] <= seen["width"] == width  # nothing to scroll sideways
     assert seen["late"] == []

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphlowrank.report.figures import as_png, draw_in_ink
-from graphlowrank.report.page import DARK_INK, LIGHT_INK
+from graphlowrank.report.page import DARK_INK, LIGHT_INK, as_png, draw_in_ink
 
 from ..cells import NOT_RUN, Cell
 from ..internals import Array

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from .. import __version__
 from .._literals import LossName, SolverName
-from .console import INTERRUPTED, brief_errors, show_progress
-from .fit_commands import cluster_command, plan_command, recover_command
-from .harness import require_harness
-from .options import AsJson, Debug, FitCommand, ReportPage, ResultFolder, Seed, Threads
-
-if TYPE_CHECKING:
-    from ..report import Report
+from .console import (
+    INTERRUPTED,
+    PLOT_EXTRAS,
+    brief_errors,
+    command_line,
+    print_result,
+    require_harness,
+    require_packages,
+    show_progress,
+)
+from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
+from .options import AsJson, Debug, FitCommand, ReportPage, ResultFolder, Seed, Threads, with_table_options
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -54,28 +55,20 @@ def demo_command(
 ) -> None:
     """Recover and cluster corrupted digits, print a table and write a report. Needs no download."""
     with brief_errors(debug=debug):
-        from ..report import missing_extras
-
-        if missing := missing_extras():
-            raise ModuleNotFoundError(f"the demo's page needs {' and '.join(missing)}", name=missing[0])
+        require_packages("the demo's page", *PLOT_EXTRAS)
         with show_progress() as show:
             from .._files import check_writable, write_atomically
-            from ..report import render_page
             from .demo import run_demo
 
             check_writable(output)
-            report = run_demo(noise, seed, show)
-            write_atomically(output, render_page(report))
-        if as_json:
-            typer.echo(_as_json(report, output))
-        else:
-            _print_table(report)
-        typer.echo(f"wrote {output}", err=True)
+            record, text, page = run_demo(noise, seed, show)
+            write_atomically(output, page)
+        print_result({**record, "page": str(output)}, text, [str(output)], as_json=as_json)
 
 
-app.command("cluster", cls=FitCommand)(cluster_command)
-app.command("recover", cls=FitCommand)(recover_command)
-app.command("plan", cls=FitCommand)(plan_command)
+app.command("cluster", cls=FitCommand)(with_table_options(cluster_command))
+app.command("recover", cls=FitCommand)(with_table_options(recover_command))
+app.command("plan", cls=FitCommand)(with_table_options(plan_command, without=NOT_PLANNED))
 
 
 @app.command("bench")
@@ -98,9 +91,8 @@ def bench_command(
     Missing data sets and libraries are reported in the tables.
     """
     require_harness()
+    from graphlowrank_benchmarks.bench import chosen_jobs, print_jobs, run_bench
     from graphlowrank_benchmarks.jobs import Options
-
-    from .bench import chosen_jobs, print_jobs, run_bench
 
     if show_list:
         print_jobs()
@@ -137,7 +129,7 @@ def reproduce_command(
     Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
     """
     require_harness()
-    from .reproduce import chosen_experiments, print_experiments, run_reproduction
+    from graphlowrank_benchmarks.reproduction import chosen_experiments, print_experiments, run_reproduction
 
     if show_list:
         print_experiments()
@@ -145,10 +137,7 @@ def reproduce_command(
     todo = chosen_experiments(names or [], quick=quick)
     command = " ".join(["graphlowrank reproduce", *(names or []), *(["--quick"] if quick else [])])
     with brief_errors(debug=debug):
-        from ..report import missing_extras
-
-        if missing := missing_extras():
-            raise ModuleNotFoundError(f"the report needs {' and '.join(missing)}", name=missing[0])
+        require_packages("the report", *PLOT_EXTRAS)
         try:
             with show_progress() as show:
                 run_reproduction(todo, output, command, show, jobs=jobs, only=only or [])
@@ -205,15 +194,18 @@ def video_command(
     if not asked and report is None:
         raise typer.BadParameter("nothing to write: give --background, --foreground, --mask or --report")
     with brief_errors(debug=debug, command="video"):
-        from .video import Request, run_video
+        from .video import run_video
 
         options = {
             "rank": rank, "solver": solver, "pixel_graph": "grid", "n_sampled": 100, "shadows": not shadows_too,
             "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
-        command = "graphlowrank " + shlex.join(sys.argv[1:])
-        run_video(Request(source, asked, report, part, options, fps, threads, command), as_json=as_json)
+        record, text = run_video(
+            source, asked, report, part=part, options=options, fps=fps, threads=threads, command=command_line()
+        )  # fmt: skip
+        written = [*asked.values(), *([] if report is None else [str(report)])]
+        print_result(record, text, written, as_json=as_json)
 
 
 @app.command("reconstruct")
@@ -256,47 +248,15 @@ def reconstruct_command(
     if gamma is not None and noise is not None:
         raise typer.BadParameter("--noise chooses gamma: give --noise or --gamma, not both")
     with brief_errors(debug=debug, command="reconstruct"):
-        from .reconstruct import Request, run_reconstruct
+        from .reconstruct import run_reconstruct
 
         options = {
             "gamma_features": "auto" if gamma is None else gamma, "gamma_samples": "auto" if gamma is None else gamma,
             "noise": noise, "loss": loss, "nonnegative": not signed, "n_neighbors": neighbors,
             "max_iter": max_iter,
         }  # fmt: skip
-        request = Request(source, output, angles, angles_first, size, int(bits), options)
         with show_progress() as show:
-            run_reconstruct(request, show, as_json=as_json)
-
-
-def _print_table(report: Report) -> None:
-    """Print the scores: ruled on a terminal, aligned text elsewhere."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    terminal = sys.stdout.isatty()
-    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=terminal)
-    table.add_column("system", no_wrap=True)
-    for heading in ("recovery error", "seconds", "clustering error", "seconds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for score in report.scores:
-        figures = (
-            score.recovery_error, score.recovery_seconds, score.clustering_error, score.clustering_seconds
-        )  # fmt: skip
-        table.add_row(score.system, *("-" if value is None else f"{value:.3f}" for value in figures))
-    Console(width=None if terminal else 100, highlight=False).print(table)
-
-
-def _as_json(report: Report, output: Path) -> str:
-    return json.dumps(
-        {
-            "scores": [asdict(score) for score in report.scores],
-            "graphs": [asdict(graph) for graph in report.graphs],
-            "stage_seconds": {model: dict(seconds) for model, seconds in report.stages.items()},
-            "parameters": dict(report.parameters),
-            "versions": dict(report.versions),
-            "command": report.command,
-            "page": str(output),
-        },
-        indent=2,
-    )
+            record, text = run_reconstruct(
+                source, output, options, show, angles=angles, angles_first=angles_first, size=size, bits=int(bits)
+            )  # fmt: skip
+        print_result(record, text, [str(output)], as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,16 @@ import numpy as np
 from .._backend import Array
 from ..estimators import CompressiveClustering
 from ..io import write_labels
+from ..io.labels import check_labels_path
 from ..linalg.svd import positive_signs
 from ..preprocessing.principal import principal_scores
-from ..report.fit_page import Found
-from .console import Show
-from .fit import FitRequest, Fitted, Outcome, run_fit
-from .outputs import check_distinct, check_labels
+from ..report.fit_page import draw_clusters
+from .console import Show, option_names_in_errors
+from .fit import FitRequest, Outcome, run_fit
+from .outputs import check_distinct
+from .prepare import Prepared
 
 MAX_SIZES = 12  # cluster sizes in a sentence
-PLANE = (
-    "Projection on the plane in which the cluster centers are furthest apart, among the leading principal components; "
-    "clusters that differ in other directions overlap."
-)
 
 
 def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str, Any], str]:
@@ -30,19 +29,18 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
     # Labels are added to an AnnData file if input and output are both of that kind.
     to_anndata = output.suffix.lower() == ".h5ad"
     source = path if to_anndata and path.suffix.lower() == ".h5ad" and not request.table.transpose else None
-    check_labels(output, column, source)
+    with option_names_in_errors():
+        check_labels_path(output, column, source if source is not None and source.exists() else None)
     check_distinct(path, request.outputs, may_be_source=[] if source is None else ["output"])
 
-    def write(fitted: Fitted) -> Outcome:
-        model, page, scores = fitted.model, {}, None
-        if to_anndata or "report" in fitted.outputs:
+    def write(model: Any, data: Prepared, outputs: dict[str, Path]) -> Outcome:
+        page, scores = {}, None
+        if to_anndata or "report" in outputs:
             scores, singular_values = principal_scores(model.points_, model.n_clusters_)  # of the scaled data
-            found = Found(model.labels_, model.confidence_, project_on_centers(scores, model.labels_), PLANE)
-            page = {
-                "over": "Clusters of a table", "spectra": {"input": singular_values}, "rank": None, "clusters": found
-            }  # fmt: skip
+            drawn = draw_clusters(model.labels_, model.confidence_, project_on_centers(scores, model.labels_))
+            page = {"over": "Clusters of a table", "spectra": {"input": singular_values}, "rank": None, **drawn}
         write_labels(
-            fitted.outputs["output"], model.labels_, fitted.data.sample_names, confidence=model.confidence_,
+            outputs["output"], model.labels_, data.sample_names, confidence=model.confidence_,
             scores=scores if to_anndata else None, column=column, source=source,
         )  # fmt: skip
         return _outcome(model, page)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from math import isfinite
+from importlib.util import find_spec
 from typing import Any
 
 import typer
@@ -18,6 +19,11 @@ from .options import to_option_names
 Show = Callable[[str], None]  # shows what a command is doing
 
 VIDEO_EXTRAS = ("av", "PIL", "jinja2")
+PLOT_EXTRAS = ("matplotlib", "jinja2")
+NO_HARNESS = (
+    "this command needs the benchmark harness, which is not part of the installed package: clone the graphlowrank "
+    "repository and run `pip install -e '.[plots,bench]'` in it"
+)
 INTERRUPTED = 130  # exit code of shells for a program ended by Ctrl-C
 # Commands that read an input, and the options that reduce their memory.
 MEMORY_OPTIONS = {
@@ -72,14 +78,25 @@ def _remedy(error: Exception, command: str) -> str:
 
 
 def _install_remedy(error: ImportError, command: str) -> str | None:
-    from ..report.page import EXTRAS
-
-    if command in TABLE_COMMANDS:
-        _, _, install = str(error).partition("pip install ")
-        return f"pip install {install or 'graphlowrank[io,plots]'}"
-    if command in MEMORY_OPTIONS and error.name in VIDEO_EXTRAS:
+    if command in ("video", "reconstruct") and error.name in VIDEO_EXTRAS:
         return "pip install graphlowrank[video]"
-    return "pip install graphlowrank[plots]" if error.name in EXTRAS else None
+    if error.name in PLOT_EXTRAS:
+        return "pip install graphlowrank[plots]"
+    _, _, install = str(error).partition("pip install ")
+    return f"pip install {install or 'graphlowrank[io,plots]'}" if command in TABLE_COMMANDS else None
+
+
+def require_packages(what: str, *names: str) -> None:
+    """Raise before the work, not after it, if a package is missing."""
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise ModuleNotFoundError(f"{what} needs {' and '.join(missing)}", name=missing[0])
+
+
+def require_harness() -> None:
+    """Exit with code 2 and one sentence unless the benchmark harness can be imported."""
+    if find_spec("graphlowrank_benchmarks") is None:
+        typer.echo(f"error: {NO_HARNESS}", err=True)
+        raise typer.Exit(2)
 
 
 @contextmanager
@@ -146,14 +163,18 @@ def option_names_in_errors(others: Mapping[str, str] | None = None) -> Iterator[
         raise ValueError(message) from error
 
 
+def print_result(record: dict[str, Any], text: str, written: Iterable[str], *, as_json: bool) -> None:
+    """Print the record of a command as JSON, or its text, and on the standard error the files it wrote."""
+    typer.echo(to_json(record) if as_json else text)
+    typer.echo(f"wrote {', '.join(written)}", err=True)
+
+
+def command_line() -> str:
+    """Return the command that was given, for reports."""
+    return "graphlowrank " + shlex.join(sys.argv[1:])
+
+
 def to_json(record: dict[str, Any]) -> str:
     """Return JSON, with null for numbers that are not finite."""
-    return json.dumps(_replace_nonfinite(record), indent=2, allow_nan=False, ensure_ascii=False)
-
-
-def _replace_nonfinite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _replace_nonfinite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_replace_nonfinite(each) for each in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    finite = json.loads(json.dumps(record), parse_constant=lambda name: None)
+    return json.dumps(finite, indent=2, ensure_ascii=False)

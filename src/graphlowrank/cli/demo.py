@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
@@ -19,10 +22,11 @@ from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnG
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
-from ..report import GraphSize, Report, Score, library_versions
+from ..report.demo_page import render_demo
+from ..report.page import library_versions
+from .console import Show
 
 Result = TypeVar("Result")
-Say = Callable[[str], None]
 
 N_CLASSES = 10
 ALGORITHM_3: dict[str, Any] = {"partition": "k-means", "scaling": "none", "robust_graphs": False}
@@ -33,17 +37,7 @@ N_INIT = 10
 STEPS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class Digits:
-    """Images (1797, 64) in [0, 1] before and after corruption; classes are used for scores only."""
-
-    clean: Array
-    corrupted: Array
-    classes: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
+class Outcome(NamedTuple):
     """Result of one system."""
 
     recovered: Array
@@ -52,158 +46,117 @@ class Outcome:
     clustering_seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class Models:
-    """Our fitted models."""
-
-    frpcag: FastRobustPCAOnGraphs
-    cpca: CompressivePCA
-    clustering: CompressiveClustering
-
-
-def corrupted_digits(noise: float, seed: int) -> Digits:
-    """Load the digits and replace a fraction ``noise`` of the pixels of each image by black or white."""
+def run_demo(noise: float, seed: int, show: Show) -> tuple[dict[str, Any], str, str]:
+    """Run every system on digits with a fraction ``noise`` of their pixels replaced; return record, table and page."""
     images, classes = load_digits(return_X_y=True)
     clean = (images / 16).astype(np.float32)
-    return Digits(clean, sparse_noise(clean, noise, random_state=seed), classes)
+    corrupted = sparse_noise(clean, noise, random_state=seed)
+    count = iter(range(1, STEPS + 1))
 
+    def step(message: str) -> None:
+        show(f"{next(count)}/{STEPS} {message}")
 
-def run_demo(noise: float, seed: int, say: Say = lambda message: None) -> Report:
-    """Run every system on corrupted digits and collect the report.
-
-    Parameters
-    ----------
-    noise : float
-        Fraction of the pixels of each image to replace.
-    seed : int
-        Of the corruption and of every system.
-    say : callable
-        Called with the name of each step as it begins.
-    """
-    digits = corrupted_digits(noise, seed)
-    step = _numbered(say)
     step("compiling (long on the first run only)")
     # One thread for every system: with so few images, threads only add noise to the times.
     with threadpool_limits(1):
-        _fit_models(digits.corrupted[:200], seed, lambda message: None, downsampling=(2, 1), reduction="random_walk")
-        outcomes, models = _run_systems(digits.corrupted, seed, step)
-    return _report(digits, outcomes, models, noise=noise, seed=seed)
+        _fit_models(corrupted[:200], seed, lambda message: None, downsampling=(2, 1), reduction="random_walk")
+        outcomes, models = _run_systems(corrupted, seed, step)
+
+    matrices = {"clean": clean, **{name: outcome.recovered for name, outcome in outcomes.items()}}
+    spectra = {name: np.linalg.svd(X - X.mean(axis=0), compute_uv=False) for name, X in matrices.items()}
+    one_of_each = [int(np.flatnonzero(classes == label)[0]) for label in range(N_CLASSES)]
+    record: dict[str, Any] = {
+        "scores": [
+            {
+                "system": "k-means" if name == "corrupted" else name,
+                "recovery_error": recovery_error(clean, outcome.recovered),
+                "recovery_seconds": outcome.recovery_seconds,
+                "clustering_error": clustering_error(classes, outcome.clusters),
+                "clustering_seconds": outcome.clustering_seconds,
+            }
+            for name, outcome in outcomes.items()
+        ],
+        "graphs": _graph_sizes(models["CPCA"]),
+        "stage_seconds": {name: dict(model.stage_seconds_) for name, model in models.items()},
+        "parameters": _parameters(models["CPCA"], models["clustering"], noise=noise, seed=seed),
+        "versions": library_versions(),
+        "command": f"graphlowrank demo --seed {seed} --noise {noise:g}",
+    }
+    page = render_demo(
+        record,
+        summary=_summary(clean.shape, noise),
+        ranks={name: rank_of(spectra[name]) for name in ("clean", "corrupted")},
+        images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
+        spectra=spectra,
+        rank_threshold=RANK_THRESHOLD,
+    )
+    return record, _table(record["scores"]), page
 
 
-def _numbered(say: Say) -> Say:
-    """Put "3/6" in front of each message."""
-    count = iter(range(1, STEPS + 1))
-    return lambda message: say(f"{next(count)}/{STEPS} {message}")
-
-
-def _fit_models(X: Array, seed: int, step: Say, **options: Any) -> tuple[Models, dict[str, float]]:
-    """Fit our three models; return them and the seconds of each."""
+def _fit_models(X: Array, seed: int, step: Show, **options: Any) -> tuple[dict[str, Any], dict[str, float]]:
+    """Fit our three models; return them and the seconds of each, by name."""
     common: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
-    seconds: dict[str, float] = {}
-    step("FRPCAG on the whole matrix")
-    frpcag, seconds["frpcag"] = _timed(lambda: FastRobustPCAOnGraphs(**common).fit(X))
-    step("CompressivePCA")
-    cpca, seconds["cpca"] = _timed(lambda: CompressivePCA(RANK, **common, **options).fit(X))
-    step("CompressiveClustering")
-    model = CompressiveClustering(N_CLASSES, **ALGORITHM_3, **common, **options)
-    clustering, seconds["clustering"] = _timed(lambda: model.fit(X))
-    return Models(frpcag, cpca, clustering), seconds
+    models, seconds = {}, {}
+    for name, title, model in (
+        ("FRPCAG", "FRPCAG on the whole matrix", FastRobustPCAOnGraphs(**common)),
+        ("CPCA", "CompressivePCA", CompressivePCA(RANK, **common, **options)),
+        (
+            "clustering", "CompressiveClustering",
+            CompressiveClustering(N_CLASSES, **ALGORITHM_3, **common, **options),
+        ),
+    ):  # fmt: skip
+        step(title)
+        models[name], seconds[name] = _timed(model.fit, X)
+    return models, seconds
 
 
-def _run_systems(X: Array, seed: int, step: Say) -> tuple[dict[str, Outcome], Models]:
-    """Outcome of each system by name; every time starts at ``X``."""
+def _run_systems(X: Array, seed: int, step: Show) -> tuple[dict[str, Outcome], dict[str, Any]]:
+    """Outcome of each system by name, and our models; every time starts at ``X``."""
     step("k-means on the corrupted images")
-    clusters, clusters_s = _timed(lambda: _kmeans(X, seed))
+    clusters, clusters_s = _timed(_kmeans, X, seed)
     step("PCA")
-    pca, pca_s = _timed(lambda: PCA(RANK, random_state=seed).fit(X))
+    pca, pca_s = _timed(PCA(RANK, random_state=seed).fit, X)
     projected, projected_s = _timed(lambda: pca.inverse_transform(pca.transform(X)))
     pca_clusters, pca_clusters_s = _timed(lambda: _kmeans(pca.transform(X), seed))
 
     models, fit_s = _fit_models(X, seed, step)
-    frpcag_clusters, frpcag_clusters_s = _timed(lambda: _kmeans(models.frpcag.low_rank_, seed))
-    decoded, decoded_s = _timed(models.cpca.low_rank_.to_array)
-    scores, scores_s = _timed(lambda: models.cpca.transform(X))
-    regressed, regressed_s = _timed(lambda: models.cpca.inverse_transform(scores))
-    scores_clusters, scores_clusters_s = _timed(lambda: _kmeans(scores, seed))
+    low_rank, cpca = models["FRPCAG"].low_rank_, models["CPCA"]
+    frpcag_clusters, frpcag_clusters_s = _timed(_kmeans, low_rank, seed)
+    decoded, decoded_s = _timed(cpca.low_rank_.to_array)
+    scores, scores_s = _timed(cpca.transform, X)
+    regressed, regressed_s = _timed(cpca.inverse_transform, scores)
+    scores_clusters, scores_clusters_s = _timed(_kmeans, scores, seed)
+    scores_s += fit_s["CPCA"]
     return {
         "corrupted": Outcome(X, None, clusters, clusters_s),
         "PCA": Outcome(projected, pca_s + projected_s, pca_clusters, pca_s + pca_clusters_s),
-        "FRPCAG": Outcome(
-            models.frpcag.low_rank_, fit_s["frpcag"], frpcag_clusters, fit_s["frpcag"] + frpcag_clusters_s
-        ),
+        "FRPCAG": Outcome(low_rank, fit_s["FRPCAG"], frpcag_clusters, fit_s["FRPCAG"] + frpcag_clusters_s),
         "CPCA, decoded": Outcome(
-            decoded, fit_s["cpca"] + decoded_s, models.clustering.labels_, fit_s["clustering"]
+            decoded, fit_s["CPCA"] + decoded_s, models["clustering"].labels_, fit_s["clustering"]
         ),
-        "CPCA, regressed": Outcome(
-            regressed, fit_s["cpca"] + scores_s + regressed_s,
-            scores_clusters, fit_s["cpca"] + scores_s + scores_clusters_s,
-        ),
+        "CPCA, regressed": Outcome(regressed, scores_s + regressed_s, scores_clusters, scores_s + scores_clusters_s),
     }, models  # fmt: skip
 
 
-def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+def _timed(work: Callable[..., Result], *args: Any) -> tuple[Result, float]:
     begin = time.perf_counter()
-    return work(), time.perf_counter() - begin
+    return work(*args), time.perf_counter() - begin
 
 
 def _kmeans(X: Array, seed: int) -> Array:
     return np.asarray(KMeans(N_CLASSES, n_init=N_INIT, random_state=seed).fit_predict(X))
 
 
-def _report(digits: Digits, outcomes: dict[str, Outcome], models: Models, *, noise: float, seed: int) -> Report:
-    matrices = {"clean": digits.clean, **{name: outcome.recovered for name, outcome in outcomes.items()}}
-    n_samples, n_pixels = digits.clean.shape
-    replaced = round(noise * n_pixels)
-    one_of_each = [int(np.flatnonzero(digits.classes == label)[0]) for label in range(N_CLASSES)]
-    spectra = {name: np.linalg.svd(X - X.mean(axis=0), compute_uv=False) for name, X in matrices.items()}
-    return Report(
-        summary=f"{n_samples} images of handwritten digits (8 × 8 pixels, scikit-learn's digits) had "
-        f"{replaced} of their {n_pixels} pixels, drawn anew for each image, replaced by black or white. Each "
-        "system was given the corrupted images only and asked for the clean images and for ten clusters.",
-        scores=[
-            Score(
-                "k-means" if name == "corrupted" else name,
-                recovery_error(digits.clean, outcome.recovered), outcome.recovery_seconds,
-                clustering_error(digits.classes, outcome.clusters), outcome.clustering_seconds,
-            )
-            for name, outcome in outcomes.items()
-        ],
-        notes=_notes({name: rank_of(spectra[name]) for name in ("clean", "corrupted")}),
-        images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
-        spectra=spectra,
-        rank_threshold=RANK_THRESHOLD,
-        graphs=_graph_sizes(models.cpca),
-        stages={
-            "FRPCAG": models.frpcag.stage_seconds_,
-            "CPCA": models.cpca.stage_seconds_,
-            "clustering": models.clustering.stage_seconds_,
-        },
-        parameters=_parameters(models, noise=noise, seed=seed),
-        versions=library_versions(),
-        command=f"graphlowrank demo --seed {seed} --noise {noise:g}",
-    )  # fmt: skip
+def _summary(shape: tuple[int, int], noise: float) -> str:
+    n_samples, n_pixels = shape
+    return (
+        f"{n_samples} images of handwritten digits (8 × 8 pixels, scikit-learn's digits) had "
+        f"{round(noise * n_pixels)} of their {n_pixels} pixels, drawn anew for each image, replaced by black or white. "
+        "Each system was given the corrupted images only and asked for the clean images and for ten clusters."
+    )
 
 
-def _notes(ranks: dict[str, int]) -> list[str]:
-    return [
-        "Recovery error: relative distance to the clean images (Frobenius norm). Clustering error: fraction of images "
-        "in the wrong cluster under the best matching of clusters to classes. Lower is better. Other seeds change "
-        "recovery errors by hundredths and clustering errors by up to a tenth.",
-        "Seconds: wall time from the corrupted images to the result on one thread, graphs included, after a warm-up "
-        "of compiled code on 200 images.",
-        "k-means: on the corrupted pixels, nothing recovered. PCA: k-means on its scores. FRPCAG: the whole "
-        "matrix without compression, its solution not truncated to a rank; k-means on it.",
-        "CPCA, decoded: low_rank_ of CompressivePCA, interpolated over the graphs; clusters by "
-        "CompressiveClustering(partition='k-means', scaling='none'), the paper's Algorithm 3: with this many outliers "
-        "the conductance on the sample graph, the default criterion, is unreliable. CPCA, regressed: robust regression "
-        "of each image on the components (transform); k-means on those scores.",
-        f"PCA and CPCA are given rank {RANK}, about the best for PCA at noise 0.15: the rank rule keeps "
-        f"{ranks['corrupted']} directions of these corrupted images and {ranks['clean']} of the clean ones. Everything "
-        "else is a default. Classes were used for the scores only.",
-    ]
-
-
-def _graph_sizes(model: CompressivePCA) -> list[GraphSize]:
+def _graph_sizes(model: CompressivePCA) -> list[dict[str, Any]]:
     sizes = []
     for side, full, kept in (
         ("samples", model.sample_graph_, model.sample_indices_),
@@ -215,12 +168,16 @@ def _graph_sizes(model: CompressivePCA) -> list[GraphSize]:
             graphs = {"full": full, "all kept": full}
         else:  # not stored by the model: reduce again
             graphs = {"full": full, "compressed": kron_reduce(full, kept, random_state=model.random_state)}
-        sizes += [GraphSize(f"{side}, {k}", g.n_nodes, g.n_edges, g.n_components) for k, g in graphs.items()]
+        sizes += [
+            {"graph": f"{side}, {kind}", "nodes": one.n_nodes, "edges": one.n_edges, "components": one.n_components}
+            for kind, one in graphs.items()
+        ]
     return sizes
 
 
-def _parameters(models: Models, *, noise: float, seed: int) -> dict[str, Any]:
-    model, clustering = models.cpca, models.clustering
+def _parameters(
+    model: CompressivePCA, clustering: CompressiveClustering, *, noise: float, seed: int
+) -> dict[str, Any]:  # fmt: skip
     return {
         "seed": seed,
         "noise": f"{noise:g} of the pixels of each image, salt and pepper",
@@ -234,3 +191,19 @@ def _parameters(models: Models, *, noise: float, seed: int) -> dict[str, Any]:
         "kept samples, features": f"{len(model.sample_indices_)}, {len(model.feature_indices_)}",
         "k-means restarts": N_INIT,
     }
+
+
+def _table(scores: list[dict[str, Any]]) -> str:
+    """Return the scores as text: ruled on a terminal, aligned elsewhere."""
+    terminal = sys.stdout.isatty()
+    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=terminal)
+    table.add_column("system", no_wrap=True)
+    for heading in ("recovery error", "seconds", "clustering error", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for score in scores:
+        system, *values = score.values()
+        table.add_row(system, *("-" if value is None else f"{value:.3f}" for value in values))
+    console = Console(width=None if terminal else 100, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get().removesuffix("\n")

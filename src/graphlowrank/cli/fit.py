@@ -4,116 +4,82 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._threads import limit_threads
-from ..io import Table
-from ..report import library_versions
-from ..report.fit_page import FitPage
-from .console import Show, option_names_in_errors, print_warnings
+from ..options import check_count, is_auto
+from ..report.fit_page import render_fit
+from ..report.page import library_versions
+from .console import Show, option_names_in_errors, print_warnings, require_packages
 from .options import to_option_names
-from .outputs import all_or_none, check_report
-from .prepare import Input, Preparation, Prepared, prepare
+from .outputs import all_or_none
+from .prepare import Input, Prepared, prepare
 
 
 @dataclass(frozen=True)
 class FitRequest:
-    """What to fit, and where to write the results.
-
-    Attributes
-    ----------
-    table, preparation
-        Data, and their preprocessing.
-    outputs
-        Path of each output by the name of its option.
-    options
-        Parameters of the estimator.
-    command
-        Command line, for the report.
-    """
+    """What to fit, and where to write the results."""
 
     table: Input
-    preparation: Preparation
-    outputs: dict[str, Path]
-    options: dict[str, Any]
-    command: str
-
-    def __post_init__(self) -> None:
-        check_report(self.outputs.get("report"))
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fitted model, its data, and the temporary path of each output."""
-
-    model: Any
-    data: Prepared
-    table: Table
-    outputs: dict[str, Path]
+    preparation: dict[str, Any]  # of prepare()
+    outputs: dict[str, Path]  # by the name of the option
+    options: dict[str, Any]  # of the estimator
+    command: str  # command line, for the report
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results in words and numbers.
+    """Results in words and numbers."""
 
-    Attributes
-    ----------
-    sentence
-        For the console and the report.
-    values
-        For JSON, by name.
-    facts
-        For the report, name and value.
-    page
-        Further arguments of :class:`~graphlowrank.report.fit_page.FitPage`, if there is a report.
-    notes
-        Further sentences for the report.
-    """
-
-    sentence: str
-    values: dict[str, Any]
-    facts: list[tuple[str, str]]
-    page: dict[str, Any]
-    notes: list[str] = field(default_factory=list)
+    sentence: str  # for the console and the report
+    values: dict[str, Any]  # for JSON
+    facts: list[tuple[str, str]]  # for the report, name and value
+    page: dict[str, Any]  # further arguments of render_fit(), if there is a report
 
 
 def run_fit(
-    request: FitRequest, estimator: type, write: Callable[[Fitted], Outcome], show: Show, *, only_dense: bool = False
+    request: FitRequest,
+    estimator: type,
+    write: Callable[[Any, Prepared, dict[str, Path]], Outcome],
+    show: Show,
+    *,
+    only_dense: bool = False,
 ) -> tuple[dict[str, Any], str]:
-    """Read, prepare, fit, write and report; return the record for JSON and the text for the console."""
+    """Read, prepare, fit, write and report; return the record for JSON and the text for the console.
+
+    ``write`` is given the fitted model, its data, and the temporary path of each output.
+    """
     begin, path = time.perf_counter(), request.table.path
+    if "report" in request.outputs:
+        require_packages("the report", "jinja2")
     with print_warnings(to_option_names) as warnings, limit_threads(request.options["n_jobs"]):
         show(f"reading {path}")
         table = request.table.read()
         with all_or_none(request.outputs) as outputs:
-            data = prepare(table, request.preparation, path, only_dense=only_dense)
+            data = prepare(table, path, **request.preparation, only_dense=only_dense)
             reading, (n_samples, n_features) = time.perf_counter() - begin, data.X.shape
-            show(f"fitting {n_samples} samples x {n_features} features")
             graph = {} if table.graph is None else {"sample_graph": table.graph}
             with option_names_in_errors():
+                _check_counts(request.options, n_samples, n_features)
+                show(f"fitting {n_samples} samples x {n_features} features")
                 model = estimator(**request.options, **graph).fit(data.X)
             model.stage_seconds_ = {"reading": reading, **model.stage_seconds_}
             show("writing")
-            outcome = write(Fitted(model, data, table, outputs))
+            outcome = write(model, data, outputs)
             summary = [
                 f"{n_samples} samples x {n_features} features of {path.name}.",
                 *(f"Prepared: {step}." for step in data.steps),
                 outcome.sentence,
             ]
             if "report" in outputs:
-                page = FitPage(
-                    title=path.name,
-                    summary=summary + outcome.notes,
+                page = render_fit(
+                    model.report_, title=path.name, summary=summary, warnings=warnings, command=request.command,
                     facts=[("samples", str(n_samples)), ("features", str(n_features)), *outcome.facts],
-                    warnings=warnings,
-                    fit=model.report_,
-                    command=request.command,
-                    versions=library_versions(),
-                    **outcome.page,
-                )
-                outputs["report"].write_text(page.to_html(), encoding="utf-8")
+                    versions=library_versions(), **outcome.page,
+                )  # fmt: skip
+                outputs["report"].write_text(page, encoding="utf-8")
     record = {
         "input": str(path),
         "written": {name: str(output) for name, output in request.outputs.items()},
@@ -125,3 +91,11 @@ def run_fit(
         "warnings": list(warnings),
     }
     return record, "\n".join([*summary, "", *repr(model.report_).splitlines()[2:]])
+
+
+def _check_counts(options: dict[str, Any], n_samples: int, n_features: int) -> None:
+    """Refuse more clusters or a higher rank than the table allows, before the command announces a fit."""
+    if not is_auto(n_clusters := options.get("n_clusters", "auto")):
+        check_count(n_clusters, "n_clusters", at_most=n_samples, what="samples")
+    if (rank := options.get("n_components")) is not None:
+        check_count(rank, "n_components", at_most=min(n_samples, n_features), what="samples or features")

@@ -1,10 +1,11 @@
-"""Options that several commands share; imports nothing heavy."""
+"""Options that several commands share, and how their parameters are named in messages; imports nothing heavy."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from inspect import Parameter, Signature, signature
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,32 +24,70 @@ FORMATS = ".csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr,
 HEADER = "Whether a text file has a header; detected if not given."
 INDEX = "Whether its first column has sample names; detected if not given."
 NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
-DOWNSAMPLING = "Keep 1/A of the samples and 1/B of the features."
+TOP_FEATURES = "Keep the N most variable features."
 
-Source = Annotated[Path, Argument(metavar="FILE", show_default=False, help=f"Table, samples in rows: {FORMATS}.")]
-Key = Annotated[str | None, input_option("--key", "--layer", help="Array of the file; layer of an .h5ad.")]
-Header = Annotated[bool | None, input_option("--header/--no-header", help=HEADER)]
-Index = Annotated[bool | None, input_option("--index/--no-index", help=INDEX)]
-Transpose = Annotated[bool, input_option("--transpose", help="Samples are columns.")]
-GraphKey = Annotated[str | None, input_option("--graph", metavar="KEY", help="Sample graph, in obsp of an .h5ad.")]
-
-NormalizeCounts = Annotated[bool, preprocessing_option("--normalize-counts", help=NORMALIZE)]
-Log1p = Annotated[bool, preprocessing_option("--log1p", help="Transform values by log(1 + x).")]
-TopFeatures = Annotated[int | None, preprocessing_option(min=1, metavar="N", help="Keep the N most variable features.")]
-
-Neighbors = Annotated[int | None, model_option(min=1, help="Neighbors of each sample in its graph.")]
-Downsampling = Annotated[
-    tuple[str, str] | None, model_option(metavar="A B|auto", show_default="auto", help=DOWNSAMPLING)
-]
-GammaSamples = Annotated[float | None, model_option(min=0, help="Smoothness on the sample graph.")]
-GammaFeatures = Annotated[float | None, model_option(min=0, help="Smoothness on the feature graph.")]
 Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
 Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
-
 ReportPage = Annotated[Path | None, output_option("--report", "-r", dir_okay=False, help="HTML report to write.")]
 ResultFolder = Annotated[Path, output_option("--output", "-o", file_okay=False, help="Folder for the results.")]
 AsJson = Annotated[bool, output_option("--json", help="Print JSON instead of text.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
+
+
+def _parse_downsampling(words: tuple[str, str] | None) -> tuple[float, float] | None:
+    """Return two numbers >= 1; None for "auto" and for None."""
+    if words is None or words == ("auto", "auto"):
+        return None
+    numbers = []
+    for word in words:
+        try:
+            numbers.append(float(word))
+        except ValueError:
+            numbers.append(0.0)
+        if not 1 <= numbers[-1] < inf:
+            raise typer.BadParameter(
+                f"{word!r} is not a number >= 1: give two of them, or 'auto' alone", param_hint="--downsampling"
+            )
+    return numbers[0], numbers[1]
+
+
+DOWNSAMPLING = model_option(
+    None, metavar="A B|auto", show_default="auto", help="Keep 1/A of the samples and 1/B of the features.",
+    callback=_parse_downsampling,
+)  # fmt: skip
+# Of the commands that fit a model to a table: type, and default or option of each.
+TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "source": (Path, Argument(metavar="FILE", show_default=False, help=f"Table, samples in rows: {FORMATS}.")),
+    "report": (ReportPage, None),
+    "key": (str | None, input_option(None, "--key", "--layer", help="Array of the file; layer of an .h5ad.")),
+    "header": (bool | None, input_option(None, "--header/--no-header", help=HEADER)),
+    "index": (bool | None, input_option(None, "--index/--no-index", help=INDEX)),
+    "transpose": (Annotated[bool, input_option("--transpose", help="Samples are columns.")], False),
+    "graph": (str | None, input_option(None, metavar="KEY", help="Sample graph, in obsp of an .h5ad.")),
+    "normalize_counts": (Annotated[bool, preprocessing_option("--normalize-counts", help=NORMALIZE)], False),
+    "log1p": (Annotated[bool, preprocessing_option("--log1p", help="Transform values by log(1 + x).")], False),
+    "top_features": (int | None, preprocessing_option(None, min=1, metavar="N", help=TOP_FEATURES)),
+    "neighbors": (int | None, model_option(None, min=1, help="Neighbors of each sample in its graph.")),
+    "downsampling": (tuple[str, str] | None, DOWNSAMPLING),
+    "gamma_samples": (float | None, model_option(None, min=0, help="Smoothness on the sample graph.")),
+    "gamma_features": (float | None, model_option(None, min=0, help="Smoothness on the feature graph.")),
+    "seed": (Seed, 0),
+    "threads": (Threads, None),
+    "as_json": (AsJson, False),
+    "debug": (Debug, False),
+}
+
+
+def with_table_options(command: Callable[..., None], *, without: tuple[str, ...] = ()) -> Callable[..., None]:
+    """Add the table options to the signature, which typer reads, of a command that takes them as ``**given``."""
+    own = [each for each in signature(command, eval_str=True).parameters.values() if each.name != "given"]
+    shared = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in TABLE_OPTIONS.items()
+        if name not in without
+    ]
+    command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+    return command
 
 
 # Parameters of the library, as its messages name them, and the options that set them.
@@ -100,20 +139,3 @@ class FitCommand(TyperCommand):
             if words[-2:] == ["--downsampling", "auto"]:
                 words.append("auto")
         return super().parse_args(ctx, words)
-
-
-def parse_downsampling(words: tuple[str, str] | None) -> tuple[float, float] | None:
-    """Return two numbers >= 1; None for "auto" and for None."""
-    if words is None or words == ("auto", "auto"):
-        return None
-    numbers = []
-    for word in words:
-        try:
-            numbers.append(float(word))
-        except ValueError:
-            numbers.append(0.0)
-        if not 1 <= numbers[-1] < inf:
-            raise typer.BadParameter(
-                f"{word!r} is not a number >= 1: give two of them, or 'auto' alone", param_hint="--downsampling"
-            )
-    return numbers[0], numbers[1]

@@ -9,28 +9,8 @@ from itertools import combinations
 from pathlib import Path
 
 from .._files import check_writable, remove, replace, target_of, temporary_beside
-from ..io.formats import find_writer
-from ..io.labels import check_labels_path
 from ..io.zarr import is_zarr
-from ..report import missing_extras
-from .console import interrupt_on_termination, option_names_in_errors
-
-
-def check_report(path: Path | None) -> None:
-    """Raise if a report is requested and its package is missing."""
-    if path is not None and "jinja2" in missing_extras():
-        raise ModuleNotFoundError("the report needs jinja2: pip install graphlowrank[plots]", name="jinja2")
-
-
-def check_matrix(path: Path) -> None:
-    """Raise if no matrix can be written to a file of this name, or its package is missing."""
-    find_writer(path)
-
-
-def check_labels(path: Path, column: str, source: Path | None) -> None:
-    """Raise if no labels can be written to a file of this name, or added to the AnnData file ``source``."""
-    with option_names_in_errors():
-        check_labels_path(path, column, source if source is not None and source.exists() else None)
+from .console import interrupt_on_termination
 
 
 def check_distinct(source: Path, outputs: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:

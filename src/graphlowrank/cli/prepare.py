@@ -48,45 +48,48 @@ class Input:
         return table
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """Preprocessing steps; see :func:`graphlowrank.preprocessing.counts.preprocess`."""
-
-    normalize_counts: bool = False
-    log1p: bool = False
-    top_features: int | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Data (n_samples, n_features), dense or csr_array, their names, and the preprocessing steps in words."""
+    """Data of an estimator."""
 
-    X: Any
+    X: Any  # (n_samples, n_features), dense or csr_array
     sample_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
-    steps: tuple[str, ...]
+    image_shape: tuple[int, int] | None  # (height, width) if the samples are whole images
+    steps: tuple[str, ...]  # preprocessing, in words
 
 
-def prepare(table: Table, steps: Preparation, path: Path, *, only_dense: bool = False) -> Prepared:
-    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors."""
+def prepare(
+    table: Table,
+    path: Path,
+    *,
+    normalize_counts: bool = False,
+    log1p: bool = False,
+    top_features: int | None = None,
+    only_dense: bool = False,
+) -> Prepared:
+    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors.
+
+    The steps are those of :func:`graphlowrank.preprocessing.counts.preprocess`.
+    """
     complete = check_finite(table, path)
     values, n_features, names = table.values, table.shape[1], table.feature_names
     keep_sparse = sp.issparse(values) and complete and not only_dense
-    takes_logarithms = steps.normalize_counts or steps.log1p
-    n_kept = min(steps.top_features or n_features, n_features)
-    copies = takes_logarithms or n_kept < n_features or sp.issparse(values) or values.dtype.kind != "f"
+    n_kept = min(top_features or n_features, n_features)
+    copies = normalize_counts or log1p or n_kept < n_features or sp.issparse(values) or values.dtype.kind != "f"
     if copies and not keep_sparse:
         check_memory(values, n_kept, path)  # before the passes through all values
-    if takes_logarithms:
-        _check_logarithms(values, steps, path)
-    X, columns, done = preprocess(
-        values, normalize=steps.normalize_counts, log1p=steps.log1p, n_top_features=n_kept, keep_sparse=keep_sparse
+    if normalize_counts or log1p:
+        _check_logarithms(values, path, normalize_counts=normalize_counts)
+    X, columns, steps = preprocess(
+        values, normalize=normalize_counts, log1p=log1p, n_top_features=n_kept, keep_sparse=keep_sparse
     )  # fmt: skip
     if columns is not None and names is not None:
         names = tuple(names[column] for column in columns)
     if not complete:
-        done.insert(0, _count_missing(X, table, columns, path))
-    return Prepared(X, table.sample_names, names, tuple(done))
+        steps.insert(0, _count_missing(X, table, columns, path))
+    image_shape = table.picture if columns is None else None
+    return Prepared(X, table.sample_names, names, image_shape, tuple(steps))
 
 
 def check_memory(values: Any, n_features: int, path: Path) -> None:
@@ -109,8 +112,9 @@ def check_finite(table: Table, path: Path) -> bool:
     for rows, block in blocks(table.values):
         infinite = np.isinf(stored_values(block))
         if infinite.any() and not n_infinite:
-            row, column = _first_position(block, infinite)
-            first = (rows.start + row, column)
+            entries = sp.coo_array(block)
+            index = np.flatnonzero(np.isinf(entries.data))[0]
+            first = (rows.start + int(entries.row[index]), int(entries.col[index]))
         n_infinite += int(np.count_nonzero(infinite))
     if n_infinite:
         count = "1 infinite value" if n_infinite == 1 else f"{n_infinite} infinite values"
@@ -126,29 +130,22 @@ def _count_missing(X: Any, table: Table, columns: Array | None, path: Path) -> s
     """Return the number of missing values in words; raise if a sample or a feature has no value at all."""
     counts = [n_missing(block) for _, block in blocks(X)]
     in_rows, in_columns = np.concatenate([rows for rows, _ in counts]), sum(missing for _, missing in counts)
-    kept, more_features = ("", "") if columns is None else (" of the kept features", ", or keep more features")
-    empty = np.flatnonzero(in_rows == X.shape[1])
-    if len(empty):
-        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other rows"
-        raise RemedyError(
-            f"{path} has no value{kept} in row {_position(table.sample_names, int(empty[0]))}{others}.",
-            f"remove rows without any value{more_features}",
-        )
-    empty = np.flatnonzero(in_columns == X.shape[0])
-    if len(empty):
-        first = int(empty[0] if columns is None else columns[empty[0]])
-        others = "" if len(empty) == 1 else f", nor in {len(empty) - 1} other columns"
-        raise RemedyError(
-            f"{path} has no value in column {_position(table.feature_names, first)}{others}.",
-            "remove columns without any value",
-        )
+    empty_rows, empty_columns = np.flatnonzero(in_rows == X.shape[1]), np.flatnonzero(in_columns == X.shape[0])
+    if len(empty_rows):
+        kept, more_features = ("", "") if columns is None else (" of the kept features", ", or keep more features")
+        place = f"row {_position(table.sample_names, int(empty_rows[0]))}{_others(empty_rows, 'rows')}"
+        raise RemedyError(f"{path} has no value{kept} in {place}.", f"remove rows without any value{more_features}")
+    if len(empty_columns):
+        first = int(empty_columns[0] if columns is None else columns[empty_columns[0]])
+        place = f"column {_position(table.feature_names, first)}{_others(empty_columns, 'columns')}"
+        raise RemedyError(f"{path} has no value in {place}.", "remove columns without any value")
     total = int(in_rows.sum())
     return f"{total} of {X.shape[0] * X.shape[1]} values {'is' if total == 1 else 'are'} missing"
 
 
-def _check_logarithms(values: Any, steps: Preparation, path: Path) -> None:
+def _check_logarithms(values: Any, path: Path, *, normalize_counts: bool) -> None:
     least = min(float(np.fmin.reduce(stored_values(block), axis=None, initial=0)) for _, block in blocks(values))
-    if steps.normalize_counts and least < 0:
+    if normalize_counts and least < 0:
         raise RemedyError(
             f"{path} has negative values, down to {least:g}: these are not counts.",
             "omit --normalize-counts, or select the counts by --key",
@@ -157,14 +154,9 @@ def _check_logarithms(values: Any, steps: Preparation, path: Path) -> None:
         raise RemedyError(f"{path} has values down to {least:g}, which have no log(1 + x).", "omit --log1p")
 
 
-def _first_position(block: Any, mask: Array) -> tuple[int, int]:
-    """Row and column of the first masked value of a block."""
-    index = int(np.flatnonzero(mask.ravel())[0])
-    if not sp.issparse(block):
-        row, column = divmod(index, block.shape[1])
-        return row, column
-    return int(np.searchsorted(block.indptr, index, side="right")) - 1, int(block.indices[index])
-
-
 def _position(names: tuple[str, ...] | None, index: int) -> str:
     return str(index + 1) if names is None else f"{index + 1} ({names[index][:60]!r})"
+
+
+def _others(empty: Array, kind: str) -> str:
+    return "" if len(empty) == 1 else f", nor in {len(empty) - 1} other {kind}"

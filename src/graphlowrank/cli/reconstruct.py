@@ -2,71 +2,52 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
+from numpy.lib.format import open_memmap
 
 from .._backend import Array
 from .._files import check_writable, write_atomically
 from ..tomography import Reconstruction, projection_matrix, reconstruct
-from .console import print_warnings
+from .console import Show, print_warnings
 
-KINDS = (".png", ".npy")
 HALF_TURN = 180.0  # degrees, the default range of angles
 MAX_ANGLES = 1_000_000  # more are a typing error, not a scan
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to read, how to reconstruct and where to write; checked before any work."""
-
-    source: Path
-    output: Path
-    angles: str | None
-    angles_first: bool
-    size: int | None
-    bits: int
-    options: dict[str, Any]  # of reconstruct()
-
-    def __post_init__(self) -> None:
-        noise, gamma = self.options["noise"], self.options["gamma_features"]
-        if gamma != "auto" and not 0 <= gamma < np.inf:
-            raise ValueError(f"--gamma must be a number of at least 0, got {gamma}.")
-        if noise is not None and not 0 < noise < np.inf:
-            raise ValueError(f"--noise must be a positive number, got {noise}.")
-        if self.output.suffix.lower() not in KINDS:
-            raise ValueError(f"{self.output} is not of a known kind: a file that ends in .png or .npy.")
-        if self.output.suffix.lower() == ".png" and find_spec("PIL") is None:
-            raise ModuleNotFoundError("writing a PNG needs Pillow", name="PIL")
-        if self.output.resolve() == self.source.resolve():
-            raise ValueError("--output is the input itself: choose another place.")
-
-
-def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bool) -> None:
-    """Read, reconstruct, write and report."""
-    readings, angles = read_sinogram(request)
-    check_writable(request.output)
+def run_reconstruct(
+    source: Path,
+    output: Path,
+    options: dict[str, Any],
+    show: Show,
+    *,
+    angles: str | None,
+    angles_first: bool,
+    size: int | None,
+    bits: int,
+) -> tuple[dict[str, Any], str]:
+    """Read, reconstruct with the ``options``, and write; return the record for JSON and the text for the console."""
+    _check_request(source, output, options)
+    readings, degrees = read_sinogram(source, angles, angles_first=angles_first)
+    check_writable(output)
     n_angles, n_detectors = readings.shape
-    size = request.size or n_detectors
+    size = size or n_detectors
     begin = time.perf_counter()
-    with print_warnings() as heard:
-        say(f"reconstructing {size} x {size} pixels from {n_detectors} detectors at {n_angles} angles")
-        A = projection_matrix((size, size), angles, n_detectors=n_detectors)
-        found = reconstruct(A, readings.ravel(), (size, size), **request.options)
+    with print_warnings() as warnings:
+        show(f"reconstructing {size} x {size} pixels from {n_detectors} detectors at {n_angles} angles")
+        A = projection_matrix((size, size), degrees, n_detectors=n_detectors)
+        found = reconstruct(A, readings.ravel(), (size, size), **options)
     seconds = time.perf_counter() - begin
-    content, white = encoded(found.image, request.output.suffix.lower(), request.bits)
-    write_atomically(request.output, content)
+    content, white = encoded(found.image, output.suffix.lower(), bits)
+    write_atomically(output, content)
     record = {
-        "input": str(request.source),
-        "output": str(request.output),
+        "input": str(source),
+        "output": str(output),
         "height": size,
         "width": size,
         "angles": n_angles,
@@ -74,7 +55,7 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
         "missing_readings": int(np.isnan(readings).sum()),
         "gamma": float(found.gamma_features),
         "chain": float(found.chain),
-        "reason": reason(found, request.options),
+        "reason": reason(found, options),
         "tried": [[float(gamma), float(chain), float(judged)] for (gamma, _, chain), judged in found.tried.items()],
         "iterations": found.n_iter,
         "graphs": found.n_graphs,
@@ -83,36 +64,47 @@ def run_reconstruct(request: Request, say: Callable[[str], None], *, as_json: bo
         "smallest": float(found.image.min()),
         "largest": float(found.image.max()),
         "white": white,
-        "warnings": heard,
+        "warnings": warnings,
     }
-    typer.echo(json.dumps(record, indent=2) if as_json else _summary(record))
-    typer.echo(f"wrote {request.output}", err=True)
+    return record, _summary(record)
 
 
-def read_sinogram(request: Request) -> tuple[Array, Array]:
+def _check_request(source: Path, output: Path, options: dict[str, Any]) -> None:
+    """Raise before any work."""
+    noise, gamma = options["noise"], options["gamma_features"]
+    if gamma != "auto" and not 0 <= gamma < np.inf:
+        raise ValueError(f"--gamma must be a number of at least 0, got {gamma}.")
+    if noise is not None and not 0 < noise < np.inf:
+        raise ValueError(f"--noise must be a positive number, got {noise}.")
+    if output.suffix.lower() not in (".png", ".npy"):
+        raise ValueError(f"{output} is not of a known kind: a file that ends in .png or .npy.")
+    if output.suffix.lower() == ".png" and find_spec("PIL") is None:
+        raise ModuleNotFoundError("writing a PNG needs Pillow", name="PIL")
+    if output.resolve() == source.resolve():
+        raise ValueError("--output is the input itself: choose another place.")
+
+
+def read_sinogram(source: Path, angles: str | None, *, angles_first: bool) -> tuple[Array, Array]:
     """Read readings (n_angles, n_detectors), NaN where missing, and the angles of their rows in degrees."""
-    readings = _load(request.source)
+    readings = _load(source)
     if readings.ndim != 2:
-        raise ValueError(f"a sinogram has two dimensions, detectors and angles; {request.source} has {readings.ndim}.")
+        raise ValueError(f"a sinogram has two dimensions, detectors and angles; {source} has {readings.ndim}.")
     if readings.size == 0:
-        raise ValueError(f"{request.source} is empty.")
-    if not request.angles_first:
+        raise ValueError(f"{source} is empty.")
+    if not angles_first:
         readings = readings.T
     n_angles, n_detectors = readings.shape
-    angles = read_angles(request.angles, n_angles)
-    if len(angles) != n_angles:
-        turned = len(angles) == n_detectors
-        which = "rows" if request.angles_first else "columns"
-        hint = f"; {'leave out' if request.angles_first else 'give'} --angles-first if these are its other side"
-        raise ValueError(
-            f"{len(angles)} angles were given, but {request.source} has {n_angles} {which}{hint if turned else ''}."
-        )
+    degrees = read_angles(angles, n_angles)
+    if len(degrees) != n_angles:
+        which, advice = ("rows", "leave out") if angles_first else ("columns", "give")
+        hint = f"; {advice} --angles-first if these are its other side" if len(degrees) == n_detectors else ""
+        raise ValueError(f"{len(degrees)} angles were given, but {source} has {n_angles} {which}{hint}.")
     readings = np.array(readings, dtype=np.float64, order="C")
     if np.isinf(readings).any():
-        raise ValueError(f"{request.source} has infinite readings; use NaN where there is none.")
+        raise ValueError(f"{source} has infinite readings; use NaN where there is none.")
     if np.isnan(readings).all():
-        raise ValueError(f"every reading in {request.source} is missing (NaN).")
-    return readings, angles
+        raise ValueError(f"every reading in {source} is missing (NaN).")
+    return readings, degrees
 
 
 def read_angles(given: str | None, n_angles: int) -> Array:
@@ -163,10 +155,7 @@ def _load(path: Path) -> Array:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     try:
-        with path.open("rb") as file:
-            if file.read(6) != b"\x93NUMPY":
-                raise ValueError("no NumPy file")
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = open_memmap(path, mode="r")
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} cannot be read as a .npy file of numbers: {error}.") from error
     if array.dtype.kind not in "fiub":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,11 @@ from .._threads import limit_threads
 from ..report.video_page import render_video
 from ..video.foreground import Pieces
 from ..video.frames import Frames, open_frames
-from ..video.options import Options, check_options
+from ..video.options import check_options
 from ..video.report import VideoReport
 from ..video.run import Run, as_bytes
 from ..video.sink import ARRAY_WRITERS, FOLDER, Sink, check_sink, open_sink
-from .console import interrupt_on_termination, print_warnings
+from .console import interrupt_on_termination, print_warnings, require_packages
 from .outputs import check_distinct
 
 LINE_EVERY = 5.0  # seconds between progress lines where there is no terminal
@@ -35,62 +33,65 @@ MIN_FPS, MAX_FPS = 0.01, 1000.0
 Update = Callable[[int], None]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to read, how to separate it and where to write it; checked before any work."""
+def run_video(
+    source: Path, outputs: dict[str, str], page: Path | None, *, part: dict[str, Any], options: dict[str, Any],
+    fps: float | None, threads: int | None, command: str,
+) -> tuple[dict[str, Any], str]:  # fmt: skip
+    """Read a part of a video, separate it and write; return the record for JSON and the text for the console.
 
-    source: Path
-    outputs: dict[str, str]  # not Path, which drops the / at the end of a folder
-    report: Path | None
-    part: dict[str, Any]
-    options: dict[str, Any]
-    fps: float | None
-    threads: int | None
-    command: str
-    checked: Options = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "checked", check_options(**self.options))
-        if not self.source.exists():  # before folders are created for the outputs
-            raise FileNotFoundError(f"there is no file or folder {self.source}.")
-        check_distinct(self.source, {name: Path(path) for name, path in self.written.items()})
-        for path in self.outputs.values():
-            check_sink(path)
-        if self.report is not None:
-            if missing := [name for name in ("jinja2", "PIL") if find_spec(name) is None]:
-                raise ModuleNotFoundError(f"the report needs {' and '.join(missing)}", name=missing[0])
-            check_writable(self.report)
-
-    @property
-    def written(self) -> dict[str, str]:
-        """Path of each output, the report included, by the name of its option."""
-        return {**self.outputs, **({} if self.report is None else {"report": str(self.report)})}
-
-
-def run_video(request: Request, *, as_json: bool) -> None:
-    """Read, separate and write; outputs appear under their names all together or not at all."""
+    The outputs, and the page, appear under their names all together or not at all. Outputs are no Path, which would
+    drop the / at the end of a folder.
+    """
+    checked = check_options(**options)
+    _check_places(source, outputs, page)
     progress = Progress()
     with (
-        interrupt_on_termination() as hold_on, print_warnings() as heard, limit_threads(request.threads),
-        open_frames(request.source, **request.part) as frames,
+        interrupt_on_termination() as hold_on, print_warnings() as heard, limit_threads(threads),
+        open_frames(source, **part) as frames,
     ):  # fmt: skip
-        run = Run(frames, request.checked, progress)
+        run = Run(frames, checked, progress)
         with ExitStack() as stack:
-            fps = min(max(request.fps or frames.fps or DEFAULT_FPS, MIN_FPS), MAX_FPS)
-            sinks = {name: stack.enter_context(open_sink(path, fps=fps)) for name, path in request.outputs.items()}
+            rate = min(max(fps or frames.fps or DEFAULT_FPS, MIN_FPS), MAX_FPS)
+            sinks = {name: stack.enter_context(open_sink(path, fps=rate)) for name, path in outputs.items()}
             _separate(run, sinks, progress)
-            report = run.report(request.command)
+            report = run.report(command)
             full = replace(report, warnings=[*heard, *report.warnings])
             for sink in sinks.values():
                 sink.complete()
-            if request.report is not None:
-                page = render_video(full).encode()
-                file = stack.enter_context(writing(request.report))
-                file.write(page)
+            if page is not None:
+                content = render_video(full).encode()
+                file = stack.enter_context(writing(page))
+                file.write(content)
                 file.flush()
             hold_on()  # only the renaming is left
-    typer.echo(json.dumps(_as_record(request, run, full), indent=2) if as_json else _summary(report))
-    typer.echo(f"wrote {', '.join(request.written.values())}", err=True)
+    record = {
+        "input": str(source),
+        "outputs": outputs,
+        "report": None if page is None else str(page),
+        "frames": report.n_frames,
+        "height": frames.height,
+        "width": frames.width,
+        "rank": report.rank,
+        "frames_per_second": report.frames_per_second,
+        "foreground_share": [round(float(value), 6) for value in report.foreground_share],
+        "stage_seconds": dict(report.stages),
+        "choices": {name: value for name, value, _ in report.choices},
+        "warnings": full.warnings,
+    }
+    return record, _summary(report)
+
+
+def _check_places(source: Path, outputs: dict[str, str], page: Path | None) -> None:
+    """Raise before any work."""
+    if not source.exists():  # before folders are created for the outputs
+        raise FileNotFoundError(f"there is no file or folder {source}.")
+    places = {name: Path(path) for name, path in outputs.items()}
+    check_distinct(source, places if page is None else {**places, "report": page})
+    for path in outputs.values():
+        check_sink(path)
+    if page is not None:
+        require_packages("the report", "jinja2", "PIL")
+        check_writable(page)
 
 
 def _summary(report: VideoReport) -> str:
@@ -126,28 +127,11 @@ def _written(name: str, kind: str, block: Array, pieces: Pieces, white: float) -
     return as_bytes(images, white)
 
 
-def _as_record(request: Request, run: Run, report: VideoReport) -> dict[str, Any]:
-    return {
-        "input": str(request.source),
-        "outputs": {name: str(path) for name, path in request.outputs.items()},
-        "report": None if request.report is None else str(request.report),
-        "frames": report.n_frames,
-        "height": run.source.height,
-        "width": run.source.width,
-        "rank": report.rank,
-        "frames_per_second": report.frames_per_second,
-        "foreground_share": [round(float(value), 6) for value in report.foreground_share],
-        "stage_seconds": dict(report.stages),
-        "choices": {name: value for name, value, _ in report.choices},
-        "warnings": list(report.warnings),
-    }
-
-
 @contextmanager
 def _showing(frames: Frames) -> Iterator[Update]:
     """Yield a function that shows the number of frames done: a progress bar on a terminal, lines elsewhere."""
     if not sys.stderr.isatty():
-        yield _lines(frames, LINE_EVERY)
+        yield _lines(frames)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -168,13 +152,13 @@ def _showing(frames: Frames) -> Iterator[Update]:
         yield update
 
 
-def _lines(frames: Frames, every: float) -> Update:
+def _lines(frames: Frames) -> Update:
     begin = last = time.perf_counter()
 
     def update(n_done: int) -> None:
         nonlocal last
         now = time.perf_counter()
-        if now - last < every:
+        if now - last < LINE_EVERY:
             return
         last, rate = now, n_done / (now - begin)
         left = "" if not frames.n_frames else f" of {frames.n_frames}, {(frames.n_frames - n_done) / rate:.0f} s left"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import BytesIO
 from math import ceil, isfinite, log10
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from .._backend import Array
 from ..linalg.blocks import evenly_spaced
-from .page import data_uri
+from .page import data_uri, encode_image
 
 MAX_POINTS = 5000  # points of a scatter plot
 MAX_VALUES = 60  # singular values
@@ -48,9 +47,9 @@ def scatter(layout: Array, labels: Array) -> dict[str, Any]:
     for label in range(n):
         members = shown[labels[shown] == label]
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[members])
-        at = np.median(places[labels == label], axis=0) if np.any(labels == label) else None
-        named = None if at is None or n > MAX_LABELS else (round(float(at[0]), 1), round(float(at[1]), 1))
-        groups.append({"label": label, "path": path, "color": color(label, n), "at": named})
+        named = n <= MAX_LABELS and np.any(labels == label)
+        at = np.median(places[labels == label], axis=0).round(1).tolist() if named else None
+        groups.append({"label": label, "path": path, "color": color(label, n), "at": at})
     dot = 3.2 if len(shown) > 2000 else 4.5 if len(shown) > 500 else 6.5
     return {"groups": groups, "n_shown": len(shown), "of": len(layout), "dot": dot}
 
@@ -73,14 +72,8 @@ def sizes(labels: Array, confidence: Array) -> dict[str, Any]:
     return {"rows": rows, "n_more": len(others), "in_more": int(others.sum())}
 
 
-def histogram(values: Array, low: float, high: float) -> dict[str, Any]:
-    """Histogram of values from ``low`` to ``high`` in a box of 420 x 180; see :func:`histogram_of_counts`."""
-    counts, _ = np.histogram(values, bins=N_BINS, range=(low, high))
-    return histogram_of_counts(counts, low, high, outside=int(np.size(values) - counts.sum()))
-
-
-def histogram_of_counts(counts: Array, low: float, high: float, *, outside: int = 0) -> dict[str, Any]:
-    """Histogram of given counts in equal bins; ``outside`` values are reported, not drawn."""
+def histogram(counts: Array, low: float, high: float, *, outside: int = 0) -> dict[str, Any]:
+    """Draw counts in equal bins from ``low`` to ``high`` in a box of 420 x 180; ``outside`` is reported, not drawn."""
     left, right, top, bottom = 12.0, 408.0, 12.0, 150.0
     width = (right - left) / len(counts)
     most = max(int(counts.max()), 1)
@@ -176,9 +169,8 @@ def picture(pixels: Array, low: float, high: float) -> str:
     from PIL import Image
 
     unit = (np.asarray(pixels, dtype=float) - low) / (high - low if high > low else 1.0)
-    buffer = BytesIO()
-    Image.fromarray(np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8)).save(buffer, format="PNG")
-    return data_uri(buffer.getvalue())
+    image = Image.fromarray(np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8))
+    return data_uri(encode_image(image, "PNG"))
 
 
 def stages(spent: Mapping[str, float]) -> list[tuple[str, str, float, str]]:

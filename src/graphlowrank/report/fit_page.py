@@ -17,14 +17,28 @@ from .page import render
 HUB_DEGREE = 10.0  # in median degrees; larger ones are reported as hubs
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Clusters of the samples, and where to draw them."""
+def render_fit(fit: FitReport, *, spectra: Mapping[str, Array], rank: int | None, **shown: Any) -> str:
+    """Render the page as HTML; it has no script.
 
-    labels: Array  # (n_samples,)
-    confidence: Array  # (n_samples,)
-    layout: Array  # (n_samples, 2), positions in a plane
-    plane: str  # caption: which plane it is
+    ``spectra`` are decreasing singular values, of which ``rank`` were kept. ``shown`` has the variables of the base,
+    see :func:`.page.render`, and those of :func:`draw_clusters` or :func:`draw_recovery`.
+    """
+    return render(
+        "fit.html", fit=fit, stages=drawing.stages(fit.seconds), spectrum=drawing.spectrum(spectra, rank),
+        choices=[(one.name, _number(one.value), one.reason) for one in fit.choices],
+        graphs=[(graph, _hub(graph), _verdict(graph)) for graph in fit.graphs], **shown,
+    )  # fmt: skip
+
+
+def draw_clusters(labels: Array, confidence: Array, layout: Array) -> dict[str, Any]:
+    """Draw clusters, given the label (n_samples,), confidence and place (n_samples, 2) of each sample."""
+    low = min(0.9, float(np.floor(10 * confidence.min()) / 10))
+    counts, _ = np.histogram(confidence, bins=drawing.N_BINS, range=(low, 1.0))
+    return {
+        "scatter": drawing.scatter(layout, labels),
+        "sizes": drawing.sizes(labels, confidence),
+        "confidence": drawing.histogram(counts, low, 1.0),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,91 +48,32 @@ class Recovered:
     names: Sequence[str]  # of these samples
     given: Array  # (n_shown, n_features); standardized features, unless samples are images
     recovered: Array  # like given
-    picture: tuple[int, int] | None  # height and width of samples that are images
-    counts: Array  # (n_bins,), in equal bins from low to high
-    low: float
-    high: float
+    image_shape: tuple[int, int] | None  # height and width of samples that are images
+    counts: Array  # (n_bins,), in equal bins from -limit to limit
+    limit: float
     outside: int  # number of entries out of this range
+    n_imputed: int  # values of these samples that are missing, and shown as recovered
 
 
-@dataclass(frozen=True, eq=False)
-class FitPage:
-    """Everything the page shows."""
-
-    over: str  # kind of result
-    title: str  # name of the data
-    summary: Sequence[str]  # sentences
-    facts: Sequence[tuple[str, str]]  # key numbers: name and value
-    warnings: Sequence[str]  # sentences
-    fit: FitReport
-    spectra: Mapping[str, Array]  # decreasing singular values
-    rank: int | None  # number of them that were kept
-    command: str  # repeats the run
-    versions: Mapping[str, str]  # of libraries
-    clusters: Found | None = None
-    recovery: Recovered | None = None
-
-    def to_html(self) -> str:
-        """Render the page as HTML; it has no script."""
-        return render(
-            "fit.html", over=self.over, title=self.title, summary=self.summary, facts=self.facts,
-            warnings=self.warnings, command=self.command, versions=self.versions,
-            stages=drawing.stages(self.fit.seconds),
-            graphs=[(graph, _hub(graph), _verdict(graph)) for graph in self.fit.graphs],
-            spectrum=drawing.spectrum(self.spectra, self.rank), choices=_choices(self.fit), solved=_solved(self.fit),
-            **_clusters(self.clusters), **_recovery(self.recovery),
-        )  # fmt: skip
-
-
-def _clusters(found: Found | None) -> dict[str, Any]:
-    if found is None:
-        return dict.fromkeys(("scatter", "plane", "sizes", "confidence"))
-    low = min(0.9, float(np.floor(10 * found.confidence.min()) / 10))
-    return {
-        "scatter": drawing.scatter(found.layout, found.labels),
-        "plane": found.plane,
-        "sizes": drawing.sizes(found.labels, found.confidence),
-        "confidence": drawing.histogram(found.confidence, low, 1.0),
-    }
-
-
-def _recovery(found: Recovered | None) -> dict[str, Any]:
-    if found is None:
-        return dict.fromkeys(("samples", "image_shape", "residual"))
-    rows = zip(found.names, found.given, found.recovered, strict=True)
-    samples = [{"name": name, "lines": drawing.lines(given, recovered)} for name, given, recovered in rows]
-    return {
-        "samples": _pictures(found, found.picture) if found.picture else samples,
-        "image_shape": found.picture,
-        "residual": drawing.histogram_of_counts(found.counts, found.low, found.high, outside=found.outside),
-    }
-
-
-def _pictures(found: Recovered, shape: tuple[int, int]) -> list[dict[str, Any]]:
-    """Input and recovered images on one gray scale; residuals around middle gray."""
+def draw_recovery(found: Recovered) -> dict[str, Any]:
+    """Draw samples as images on one gray scale, with residuals around middle gray, or as lines."""
     low, high = float(found.given.min()), float(found.given.max())
     half = (high - low) / 2
-    shown = []
+    samples: list[dict[str, Any]] = []
     for name, given, recovered in zip(found.names, found.given, found.recovered, strict=True):
+        if found.image_shape is None:
+            samples.append({"name": name, "lines": drawing.lines(given, recovered)})
+            continue
         parts = ((given, low, high), (recovered, low, high), (given - recovered, -half, half))
-        uris = [drawing.picture(np.reshape(part, shape), *limits) for part, *limits in parts]
-        shown.append({"name": name, "pictures": uris})
-    return shown
+        uris = [drawing.picture(np.reshape(part, found.image_shape), *limits) for part, *limits in parts]
+        samples.append({"name": name, "pictures": uris})
+    residual = drawing.histogram(found.counts, -found.limit, found.limit, outside=found.outside)
+    shape, n_imputed = found.image_shape, found.n_imputed
+    return {"samples": samples, "image_shape": shape, "n_imputed": n_imputed, "residual": residual}
 
 
-def _choices(fit: FitReport) -> list[tuple[str, str, str]]:
-    rows = []
-    for one in fit.choices:
-        value = f"{one.value:.4g}" if isinstance(one.value, (float, np.floating)) else str(one.value)
-        rows.append((one.name, value, one.reason))
-    return rows
-
-
-def _solved(fit: FitReport) -> str:
-    if fit.n_iter == 0:
-        return "Closed form, no iterations."
-    done = "converged" if fit.converged else "not all solves converged"
-    return f"{fit.n_iter} iterations, {done}."
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _verdict(graph: GraphSummary) -> str:

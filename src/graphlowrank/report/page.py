@@ -1,4 +1,4 @@
-"""The shared base of all HTML pages: one environment, one style, one set of parts.
+"""The shared base of all HTML pages: one environment, one style, one set of parts, pictures as data URIs.
 
 A page is a template that extends ``templates/base.html``, which has the style and shows what every page has: title,
 summary, warnings, facts, command and versions. ``templates/parts.html`` has the charts and tables that pages share.
@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from base64 import b64encode
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from platform import python_version
-from typing import Literal
+from typing import Any, Literal
 
 from .. import __version__
 
-EXTRAS = ("matplotlib", "jinja2")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
 LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
+DPI = 200
 TEMPLATES = Path(__file__).with_name("templates")
 DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
-
-
-def missing_extras() -> list[str]:
-    """Names of the packages that pages need and that are not installed."""
-    return [name for name in EXTRAS if find_spec(name) is None]
 
 
 def render(
@@ -32,22 +27,9 @@ def render(
 ) -> str:
     """Render a page to one self-contained HTML file: inline style, pictures as data URIs, nothing is fetched.
 
-    Parameters
-    ----------
-    template : str
-        File name of a template that extends "base.html".
-    folder : Path or None, default=None
-        Where the template is, if not in this package.
-    extra : {"plots", "video"}, default="plots"
-        Extra of the package to name if Jinja is missing.
-    **context
-        Variables of the template. The base shows ``title`` and, where given, ``over`` (the line above the title),
-        ``summary`` and ``warnings`` (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja.
+    The ``template`` extends "base.html"; it is in ``folder``, or in this package. Without Jinja, ``extra`` is named.
+    The base shows ``title`` and, where given, ``over`` (the line above the title), ``summary`` and ``warnings``
+    (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -76,3 +58,30 @@ def data_uri(image: bytes) -> str:
     """Return the data URI of a PNG or JPEG image."""
     kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
     return f"data:image/{kind};base64,{b64encode(image).decode()}"
+
+
+def encode_image(image: Any, kind: Literal["PNG", "JPEG"], **options: Any) -> bytes:
+    """Return the file of a Pillow image."""
+    buffer = BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def draw_in_ink(axes: Any, ink: str) -> None:
+    """Draw text, ticks and the left and bottom axes of a matplotlib plot in one color."""
+    axes.tick_params(which="both", colors=ink, labelsize=9)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(ink)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set(color=ink, fontsize=9)
+
+
+def as_png(figure: Any, paper: str | None = None, dpi: int = DPI) -> bytes:
+    """PNG of a matplotlib figure, without pyplot; ``paper`` is the color of its background, None for transparent."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, facecolor=paper or "none", metadata={"Software": None})
+    return buffer.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .._backend import Array
 from . import drawing
-from .page import data_uri, render
+from .page import data_uri, encode_image, render
 
 if TYPE_CHECKING:
     from ..video import Gallery, VideoReport
@@ -23,13 +22,7 @@ BOX = 4  # Pillow's filter that averages the pixels of an area
 
 
 def render_video(report: VideoReport) -> str:
-    """Render the page as HTML; style and script are inline, nothing is fetched.
-
-    Raises
-    ------
-    ImportError
-        Without Jinja or Pillow.
-    """
+    """Render the page as HTML; style and script are inline, nothing is fetched."""
     return render(
         "video.html", extra="video", over="Background and foreground of a video", title=report.title,
         summary=report.summary, warnings=report.warnings, facts=facts(report), command=report.command,
@@ -92,16 +85,13 @@ def _size(gallery: Gallery, max_width: int) -> tuple[int, int]:
 
 
 def _jpeg(pixels: Array, size: tuple[int, int], quality: int) -> bytes:
-    image = _image(pixels)
-    return _bytes(image if image.size == size else image.resize(size), "JPEG", quality=quality)
+    return encode_image(_image(pixels).resize(size), "JPEG", quality=quality)
 
 
 def _png(mask: Array, size: tuple[int, int]) -> bytes:
     """PNG of one bit per pixel; a shrunk pixel takes the value of the majority."""
-    if mask.shape[::-1] != size:
-        gray = _image(np.where(mask, np.uint8(255), np.uint8(0)))
-        mask = np.asarray(gray.resize(size, resample=BOX)) >= 128
-    return _bytes(_image(mask.astype(bool)), "PNG", optimize=True)
+    gray = _image(np.where(mask, np.uint8(255), np.uint8(0))).resize(size, resample=BOX)
+    return encode_image(_image(np.asarray(gray) >= 128), "PNG", optimize=True)
 
 
 def _image(pixels: Array) -> Any:
@@ -110,9 +100,3 @@ def _image(pixels: Array) -> Any:
     except ImportError as error:
         raise ImportError("Pages of videos need Pillow: pip install graphlowrank[video]") from error
     return Image.fromarray(np.ascontiguousarray(pixels))
-
-
-def _bytes(image: Any, kind: str, **options: Any) -> bytes:
-    buffer = BytesIO()
-    image.save(buffer, kind, **options)
-    return buffer.getvalue()

@@ -10,18 +10,17 @@ from pathlib import Path
 
 import typer
 
-from graphlowrank_benchmarks.cells import NOT_RUN, Cell, Outcome, Status
-from graphlowrank_benchmarks.machine import describe_machine, machine_line
-from graphlowrank_benchmarks.paper.kinds import KINDS
-from graphlowrank_benchmarks.paper.markdown import csv_text, markdown_text, summary_lines
-from graphlowrank_benchmarks.paper.page import render_page, sections_of
-from graphlowrank_benchmarks.paper.panels import panels
-from graphlowrank_benchmarks.paper.remaining import Remaining, duration
-from graphlowrank_benchmarks.paper.spec import Experiment, experiment_names, read_experiment
-from graphlowrank_benchmarks.runner import run_cells
-from graphlowrank_benchmarks.store import CellStore
-
-from .._files import check_writable, write_atomically
+from .cells import NOT_RUN, Cell, Outcome, Status
+from .internals import check_writable, write_atomically
+from .machine import describe_machine, machine_line
+from .paper.kinds import KINDS
+from .paper.markdown import csv_text, markdown_text, summary_lines
+from .paper.page import render_page, sections_of
+from .paper.panels import panels
+from .paper.remaining import Remaining, duration
+from .paper.spec import Experiment, experiment_names, read_experiment
+from .runner import run_cells
+from .store import CellStore
 
 FILES = ("results.csv", "results.md", "report.html")
 Report = Callable[[str], None]

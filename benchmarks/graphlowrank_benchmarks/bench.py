@@ -9,10 +9,9 @@ from pathlib import Path
 
 import typer
 
-from graphlowrank_benchmarks.jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
-from graphlowrank_benchmarks.machine import describe_machine, machine_line
-
-from .._files import check_writable
+from .internals import check_writable
+from .jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
+from .machine import describe_machine, machine_line
 
 Progress = Callable[[], AbstractContextManager[Callable[[str], None]]]
 
