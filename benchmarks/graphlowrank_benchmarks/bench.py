@@ -9,6 +9,8 @@ from pathlib import Path
 
 import typer
 
+from graphlowrank.cli.console import INTERRUPTED
+
 from .internals import check_writable
 from .jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
 from .machine import describe_machine, machine_line
@@ -31,7 +33,8 @@ def chosen_jobs(names: Sequence[str], *, quick: bool) -> list[str]:
 
 
 def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Progress, *, as_json: bool) -> None:
-    """Run jobs one after the other and print each as it ends; Ctrl-C prints what is done and is raised again."""
+    """Run jobs one after the other and print each as it ends; Ctrl-C prints what is done and exits."""
+    names = chosen_jobs(names, quick=options.quick)
     for name in names:  # before hours of work, not after
         check_writable(folder / options.file_name(name))
     machine = describe_machine(options.threads)
@@ -48,9 +51,13 @@ def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Pr
                 documents.append(results.document())
                 if not as_json:
                     _print_tables(results)
+    except KeyboardInterrupt:
+        typer.echo(f"interrupted; finished results are in {folder}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     finally:
         if as_json:
             typer.echo(json.dumps(documents, indent=2))
+    typer.echo(f"wrote {', '.join(options.file_name(name) for name in names)} to {folder}", err=True)
 
 
 def _print_tables(results: JobResults) -> None:

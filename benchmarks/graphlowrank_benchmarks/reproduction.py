@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import typer
+
+from graphlowrank.cli.console import INTERRUPTED
 
 from .cells import NOT_RUN, Cell, Outcome, Status
 from .internals import check_writable, write_atomically
@@ -24,6 +27,7 @@ from .store import CellStore
 
 FILES = ("results.csv", "results.md", "report.html")
 Report = Callable[[str], None]
+Progress = Callable[[], AbstractContextManager[Report]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +69,29 @@ def print_experiments() -> None:
 
 
 def run_reproduction(
-    todo: Reproduction, folder: Path, command: str, report: Report, *, jobs: int, only: Sequence[str] = ()
+    names: Sequence[str], folder: Path, progress: Progress, *, quick: bool, jobs: int, only: Sequence[str] = ()
 ) -> None:
     """Run the cells that are not stored yet and write the results, even if the run is interrupted or terminated."""
+    todo = chosen_experiments(names, quick=quick)
+    command = " ".join(["graphlowrank reproduce", *names, *(["--quick"] if quick else [])])
+    try:
+        with progress() as report:
+            _run_cells(todo, folder, command, report, jobs=jobs, only=only)
+    except KeyboardInterrupt:
+        rest = f"{len(todo.not_done())} of {len(todo.cells)} cells to go"
+        typer.echo(f"interrupted with {rest}; run it again to go on", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    typer.echo(f"wrote {', '.join(FILES[:-1])} and {FILES[-1]} to {folder}", err=True)
+    if unfed := todo.ended("missing"):
+        typer.echo(f"cells without their data: {len(unfed)}, the first is {unfed[0].name}", err=True)
+    if failed := todo.ended("failed"):
+        typer.echo(f"failed cells: {len(failed)}, the first is {failed[0].name}", err=True)
+        raise typer.Exit(1)
+
+
+def _run_cells(
+    todo: Reproduction, folder: Path, command: str, report: Report, *, jobs: int, only: Sequence[str]
+) -> None:
     signal.signal(signal.SIGTERM, _as_interrupt)
     for name in FILES:  # before hours of work, not after
         check_writable(folder / name)

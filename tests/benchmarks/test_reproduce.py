@@ -5,7 +5,8 @@ import csv
 import pytest
 from typer.testing import CliRunner
 
-from graphlowrank.cli import INTERRUPTED, app
+from graphlowrank.cli import app
+from graphlowrank.cli.console import INTERRUPTED
 from graphlowrank_benchmarks.cells import Cell, Record
 from graphlowrank_benchmarks.paper.kinds import KINDS, Kind, Measure
 from graphlowrank_benchmarks.paper.spec import experiment_names

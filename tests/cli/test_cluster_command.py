@@ -140,6 +140,7 @@ def test_json_has_null_for_numbers_that_are_not_finite():
 
 def test_many_sizes_are_described_by_the_extremes():
     assert describe_sizes([5]) == "5 samples"
+    assert describe_sizes([1, 2, 3]) == "3, 2 and 1 samples"
     assert describe_sizes(range(1, 20)) == "19 to 1 samples"
 
 

@@ -92,8 +92,10 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
 
 
 def test_more_clusters_than_samples(here):
-    cause, remedy = failure(run("in.csv -o out.csv -k 500"))
+    result = run("in.csv -o out.csv -k 500")
+    cause, remedy = failure(result)
     assert cause == "--clusters 500 is more than the 120 samples."
+    assert "fitting" not in result.stderr
     assert (remedy, tree(here)) == (HELP, ["in.csv"])
 
 
@@ -126,9 +128,17 @@ def test_options_that_messages_are_put_in_exist():
 
 
 @pytest.mark.parametrize("text", ["n_clusters.csv has text", "/data/downsampling/x.npy is damaged",
-                                  "my_n_jobs is", "downsampling-2.csv has 3 columns", "a column of text"])  # fmt: skip
+                                  "my_n_jobs is", "downsampling-2.csv has 3 columns", "a column of text",
+                                  "x.csv has no value in column 2 ('n_jobs')."])  # fmt: skip
 def test_names_of_files_and_words_are_left_alone(text):
     assert to_option_names(text) == text
+
+
+def test_parameters_and_their_values_become_options():
+    text = "n_neighbors=10 needs at least 11 samples, got n_samples=5; lower n_neighbors."
+    assert to_option_names(text) == "--neighbors 10 needs at least 11 samples, got 5 samples; lower --neighbors."
+    text = "downsampling=(100.0, 2.5) keeps only 3 of 300 samples."
+    assert to_option_names(text) == "--downsampling 100 2.5 keeps only 3 of 300 samples."
 
 
 @pytest.mark.parametrize(

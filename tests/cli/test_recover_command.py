@@ -209,7 +209,9 @@ def test_refusals_before_any_work(here, monkeypatch, given, cause, remedy):
 
 
 def test_too_high_a_rank(here):
-    cause, remedy = failure(run("in.csv -o out.npy --rank 13"))
+    result = run("in.csv -o out.npy --rank 13")
+    cause, remedy = failure(result)
+    assert "fitting" not in result.stderr
     assert cause.startswith("--rank 13 is more than the 12")
     assert (remedy, tree(here)) == (HELP, ["in.csv"])
 

@@ -10,18 +10,15 @@ from typer import Argument, Option
 
 from .. import __version__
 from .._literals import LossName, SolverName
-from .console import (
-    INTERRUPTED,
-    PLOT_EXTRAS,
-    brief_errors,
-    command_line,
-    print_result,
-    require_harness,
-    require_packages,
-    show_progress,
-)
+from .console import PLOT_EXTRAS, brief_errors, print_result, require_harness, require_packages, show_progress
 from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
 from .options import AsJson, Debug, FitCommand, ReportPage, ResultFolder, Seed, Threads, with_table_options
+
+DEMO_PAGE = Path("demo/report.html")
+ANGLES = (
+    "Degrees: start:stop:count without the stop, a text file with one per line, or a .npy file. Evenly spaced over "
+    "180 if not given."
+)
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -45,9 +42,7 @@ def main(
 @app.command("demo")
 def demo_command(
     *,
-    output: Annotated[Path, Option("--output", "-o", dir_okay=False, help="HTML report to write.")] = Path(
-        "demo/report.html"
-    ),
+    output: Annotated[Path, Option("--output", "-o", dir_okay=False, help="HTML report to write.")] = DEMO_PAGE,
     seed: Seed = 0,
     noise: Annotated[float, Option(min=0, max=1, help="Fraction of the pixels to corrupt.")] = 0.15,
     as_json: AsJson = False,
@@ -91,21 +86,15 @@ def bench_command(
     Missing data sets and libraries are reported in the tables.
     """
     require_harness()
-    from graphlowrank_benchmarks.bench import chosen_jobs, print_jobs, run_bench
+    from graphlowrank_benchmarks.bench import print_jobs, run_bench
     from graphlowrank_benchmarks.jobs import Options
 
     if show_list:
         print_jobs()
         return
-    names = chosen_jobs(jobs or [], quick=quick)
     options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout, repeats=repeats)
     with brief_errors(debug=debug):
-        try:
-            run_bench(names, options, output, show_progress, as_json=as_json)
-        except KeyboardInterrupt:
-            typer.echo(f"interrupted; finished results are in {output}", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-    typer.echo(f"wrote {', '.join(options.file_name(name) for name in names)} to {output}", err=True)
+        run_bench(jobs or [], options, output, show_progress, as_json=as_json)
 
 
 @app.command("reproduce")
@@ -129,28 +118,14 @@ def reproduce_command(
     Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
     """
     require_harness()
-    from graphlowrank_benchmarks.reproduction import chosen_experiments, print_experiments, run_reproduction
+    from graphlowrank_benchmarks.reproduction import print_experiments, run_reproduction
 
     if show_list:
         print_experiments()
         return
-    todo = chosen_experiments(names or [], quick=quick)
-    command = " ".join(["graphlowrank reproduce", *(names or []), *(["--quick"] if quick else [])])
     with brief_errors(debug=debug):
         require_packages("the report", *PLOT_EXTRAS)
-        try:
-            with show_progress() as show:
-                run_reproduction(todo, output, command, show, jobs=jobs, only=only or [])
-        except KeyboardInterrupt:
-            rest = len(todo.not_done())
-            typer.echo(f"interrupted with {rest} of {len(todo.cells)} cells to go; run it again to go on", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-    typer.echo(f"wrote results.csv, results.md and report.html to {output}", err=True)
-    if unfed := todo.ended("missing"):
-        typer.echo(f"cells without their data: {len(unfed)}, the first is {unfed[0].name}", err=True)
-    if failed := todo.ended("failed"):
-        typer.echo(f"failed cells: {len(failed)}, the first is {failed[0].name}", err=True)
-        raise typer.Exit(1)
+        run_reproduction(names or [], output, show_progress, quick=quick, jobs=jobs, only=only or [])
 
 
 @app.command("video")
@@ -201,9 +176,7 @@ def video_command(
             "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
-        record, text = run_video(
-            source, asked, report, part=part, options=options, fps=fps, threads=threads, command=command_line()
-        )  # fmt: skip
+        record, text = run_video(source, asked, report, part=part, options=options, fps=fps, threads=threads)
         written = [*asked.values(), *([] if report is None else [str(report)])]
         print_result(record, text, written, as_json=as_json)
 
@@ -215,13 +188,7 @@ def reconstruct_command(
     output: Annotated[
         Path, Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
     ],
-    angles: Annotated[
-        str | None,
-        Option(
-            help="Degrees: start:stop:count without the stop, a text file with one per line, or a .npy file. "
-            "Evenly spaced over 180 if not given."
-        ),
-    ] = None,
+    angles: Annotated[str | None, Option(help=ANGLES)] = None,
     angles_first: Annotated[bool, Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
     size: Annotated[int | None, Option(min=1, help="Height and width; the detectors' number if not given.")] = None,
     noise: Annotated[float | None, Option(help="Standard deviation of the noise; chooses gamma.")] = None,

@@ -15,7 +15,7 @@ from ..io.labels import check_labels_path
 from ..linalg.svd import positive_signs
 from ..preprocessing.principal import principal_scores
 from ..report.fit_page import draw_clusters
-from .console import Show, option_names_in_errors
+from .console import Show
 from .fit import FitRequest, Outcome, run_fit
 from .outputs import check_distinct
 from .prepare import Prepared
@@ -25,12 +25,11 @@ MAX_SIZES = 12  # cluster sizes in a sentence
 
 def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str, Any], str]:
     """Cluster the samples, and write their labels as ``column``; see :func:`.fit.run_fit` for what is returned."""
-    path, output = request.table.path, request.outputs["output"]
+    path, output = request.path, request.outputs["output"]
     # Labels are added to an AnnData file if input and output are both of that kind.
     to_anndata = output.suffix.lower() == ".h5ad"
-    source = path if to_anndata and path.suffix.lower() == ".h5ad" and not request.table.transpose else None
-    with option_names_in_errors():
-        check_labels_path(output, column, source if source is not None and source.exists() else None)
+    source = path if to_anndata and path.suffix.lower() == ".h5ad" and not request.reading["transpose"] else None
+    check_labels_path(output, column, source if source is not None and source.exists() else None)
     check_distinct(path, request.outputs, may_be_source=[] if source is None else ["output"])
 
     def write(model: Any, data: Prepared, outputs: dict[str, Path]) -> Outcome:
@@ -68,13 +67,7 @@ def _outcome(model: CompressiveClustering, page: dict[str, Any]) -> Outcome:
 
 
 def describe_sizes(sizes: Sequence[int]) -> str:
-    """Sizes of clusters in words, largest first; of many clusters only the extremes.
-
-    Examples
-    --------
-    >>> describe_sizes([1, 2, 3])
-    '3, 2 and 1 samples'
-    """
+    """Sizes of clusters in words, largest first; of many clusters only the extremes."""
     ordered = [str(size) for size in sorted(sizes, reverse=True)]
     if len(ordered) > MAX_SIZES:
         return f"{ordered[0]} to {ordered[-1]} samples"

@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -46,7 +46,7 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
     """Turn an exception into one line for the cause, one for the remedy, and an exit code."""
     try:
         yield
-    except typer.Exit:
+    except (typer.Exit, typer.BadParameter):
         raise
     except KeyboardInterrupt:
         typer.echo("interrupted; no half-written file is left", err=True)
@@ -57,6 +57,8 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
         cause = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
             cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+        if command in TABLE_COMMANDS:
+            cause = to_option_names(cause, command)
         typer.echo(f"error: {' '.join(cause.split())}", err=True)
         typer.echo(error.remedy if isinstance(error, RemedyError) else _remedy(error, command), err=True)
         raise typer.Exit(1) from None
@@ -149,18 +151,6 @@ def print_warnings(translate: Callable[[str], str] = str) -> Iterator[list[str]]
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield printed
-
-
-@contextmanager
-def option_names_in_errors(others: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Replace parameter names in errors by options; see :func:`.options.to_option_names`."""
-    try:
-        yield
-    except ValueError as error:
-        message = to_option_names(str(error), others)
-        if message == str(error):
-            raise
-        raise ValueError(message) from error
 
 
 def print_result(record: dict[str, Any], text: str, written: Iterable[str], *, as_json: bool) -> None:

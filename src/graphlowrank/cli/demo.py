@@ -96,15 +96,13 @@ def run_demo(noise: float, seed: int, show: Show) -> tuple[dict[str, Any], str, 
 def _fit_models(X: Array, seed: int, step: Show, **options: Any) -> tuple[dict[str, Any], dict[str, float]]:
     """Fit our three models; return them and the seconds of each, by name."""
     common: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
+    options |= common
     models, seconds = {}, {}
     for name, title, model in (
         ("FRPCAG", "FRPCAG on the whole matrix", FastRobustPCAOnGraphs(**common)),
-        ("CPCA", "CompressivePCA", CompressivePCA(RANK, **common, **options)),
-        (
-            "clustering", "CompressiveClustering",
-            CompressiveClustering(N_CLASSES, **ALGORITHM_3, **common, **options),
-        ),
-    ):  # fmt: skip
+        ("CPCA", "CompressivePCA", CompressivePCA(RANK, **options)),
+        ("clustering", "CompressiveClustering", CompressiveClustering(N_CLASSES, **ALGORITHM_3, **options)),
+    ):
         step(title)
         models[name], seconds[name] = _timed(model.fit, X)
     return models, seconds
@@ -120,7 +118,7 @@ def _run_systems(X: Array, seed: int, step: Show) -> tuple[dict[str, Outcome], d
     pca_clusters, pca_clusters_s = _timed(lambda: _kmeans(pca.transform(X), seed))
 
     models, fit_s = _fit_models(X, seed, step)
-    low_rank, cpca = models["FRPCAG"].low_rank_, models["CPCA"]
+    low_rank, cpca, labels = models["FRPCAG"].low_rank_, models["CPCA"], models["clustering"].labels_
     frpcag_clusters, frpcag_clusters_s = _timed(_kmeans, low_rank, seed)
     decoded, decoded_s = _timed(cpca.low_rank_.to_array)
     scores, scores_s = _timed(cpca.transform, X)
@@ -131,11 +129,9 @@ def _run_systems(X: Array, seed: int, step: Show) -> tuple[dict[str, Outcome], d
         "corrupted": Outcome(X, None, clusters, clusters_s),
         "PCA": Outcome(projected, pca_s + projected_s, pca_clusters, pca_s + pca_clusters_s),
         "FRPCAG": Outcome(low_rank, fit_s["FRPCAG"], frpcag_clusters, fit_s["FRPCAG"] + frpcag_clusters_s),
-        "CPCA, decoded": Outcome(
-            decoded, fit_s["CPCA"] + decoded_s, models["clustering"].labels_, fit_s["clustering"]
-        ),
+        "CPCA, decoded": Outcome(decoded, fit_s["CPCA"] + decoded_s, labels, fit_s["clustering"]),
         "CPCA, regressed": Outcome(regressed, scores_s + regressed_s, scores_clusters, scores_s + scores_clusters_s),
-    }, models  # fmt: skip
+    }, models
 
 
 def _timed(work: Callable[..., Result], *args: Any) -> tuple[Result, float]:
@@ -164,9 +160,8 @@ def _graph_sizes(model: CompressivePCA) -> list[dict[str, Any]]:
     ):
         if full is None:
             continue
-        if len(kept) == full.n_nodes:
-            graphs = {"full": full, "all kept": full}
-        else:  # not stored by the model: reduce again
+        graphs = {"full": full, "all kept": full}
+        if len(kept) < full.n_nodes:  # not stored by the model: reduce again
             graphs = {"full": full, "compressed": kron_reduce(full, kept, random_state=model.random_state)}
         sizes += [
             {"graph": f"{side}, {kind}", "nodes": one.n_nodes, "edges": one.n_edges, "components": one.n_components}

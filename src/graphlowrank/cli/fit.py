@@ -12,21 +12,21 @@ from .._threads import limit_threads
 from ..options import check_count, is_auto
 from ..report.fit_page import render_fit
 from ..report.page import library_versions
-from .console import Show, option_names_in_errors, print_warnings, require_packages
+from .console import Show, command_line, print_warnings, require_packages
 from .options import to_option_names
 from .outputs import all_or_none
-from .prepare import Input, Prepared, prepare
+from .prepare import Prepared, prepare, read_table
 
 
 @dataclass(frozen=True)
 class FitRequest:
     """What to fit, and where to write the results."""
 
-    table: Input
-    preparation: dict[str, Any]  # of prepare()
+    path: Path
+    reading: dict[str, Any]  # options of read_table()
+    preparation: dict[str, Any]  # options of prepare()
     outputs: dict[str, Path]  # by the name of the option
     options: dict[str, Any]  # of the estimator
-    command: str  # command line, for the report
 
 
 @dataclass(frozen=True)
@@ -40,31 +40,26 @@ class Outcome:
 
 
 def run_fit(
-    request: FitRequest,
-    estimator: type,
-    write: Callable[[Any, Prepared, dict[str, Path]], Outcome],
-    show: Show,
-    *,
+    request: FitRequest, estimator: type, write: Callable[[Any, Prepared, dict[str, Path]], Outcome], show: Show, *,
     only_dense: bool = False,
-) -> tuple[dict[str, Any], str]:
+) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, prepare, fit, write and report; return the record for JSON and the text for the console.
 
     ``write`` is given the fitted model, its data, and the temporary path of each output.
     """
-    begin, path = time.perf_counter(), request.table.path
+    begin, path = time.perf_counter(), request.path
     if "report" in request.outputs:
         require_packages("the report", "jinja2")
     with print_warnings(to_option_names) as warnings, limit_threads(request.options["n_jobs"]):
         show(f"reading {path}")
-        table = request.table.read()
+        table = read_table(path, **request.reading)
         with all_or_none(request.outputs) as outputs:
             data = prepare(table, path, **request.preparation, only_dense=only_dense)
             reading, (n_samples, n_features) = time.perf_counter() - begin, data.X.shape
             graph = {} if table.graph is None else {"sample_graph": table.graph}
-            with option_names_in_errors():
-                _check_counts(request.options, n_samples, n_features)
-                show(f"fitting {n_samples} samples x {n_features} features")
-                model = estimator(**request.options, **graph).fit(data.X)
+            _check_counts(request.options, n_samples, n_features)
+            show(f"fitting {n_samples} samples x {n_features} features")
+            model = estimator(**request.options, **graph).fit(data.X)
             model.stage_seconds_ = {"reading": reading, **model.stage_seconds_}
             show("writing")
             outcome = write(model, data, outputs)
@@ -75,7 +70,7 @@ def run_fit(
             ]
             if "report" in outputs:
                 page = render_fit(
-                    model.report_, title=path.name, summary=summary, warnings=warnings, command=request.command,
+                    model.report_, title=path.name, summary=summary, warnings=warnings, command=command_line(),
                     facts=[("samples", str(n_samples)), ("features", str(n_features)), *outcome.facts],
                     versions=library_versions(), **outcome.page,
                 )  # fmt: skip

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Option
 
 from .._literals import ClusterScaling, LossName, RecoveryScaling
-from .console import Show, brief_errors, command_line, print_result, show_progress, to_json
+from .console import Show, brief_errors, print_result, show_progress, to_json
 from .options import model_option, output_option
-
-if TYPE_CHECKING:
-    from .fit import FitRequest
 
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
@@ -97,23 +94,20 @@ def recover_command(
 
 
 def _run(
-    run: Callable[[FitRequest, Show], tuple[dict[str, Any], str]],
-    outputs: dict[str, Path | None],
-    options: dict[str, Any],
+    run: Callable[[Any, Show], tuple[dict[str, Any], str]], outputs: dict[str, Path | None], options: dict[str, Any],
     given: dict[str, Any],
-) -> None:
+) -> None:  # fmt: skip
     """Run ``cluster`` or ``recover`` with its own outputs and options and with the table options ``given``."""
     from .fit import FitRequest
-    from .prepare import Input
 
     chosen = {name: given[name] for name in ("downsampling", "gamma_samples", "gamma_features")}
     chosen["n_neighbors"] = given["neighbors"]
     request = FitRequest(
-        Input(*(given[name] for name in ("source", "key", "header", "index", "graph", "transpose"))),
+        given["source"],
+        {name: given[name] for name in ("key", "header", "index", "graph", "transpose")},
         {name: given[name] for name in ("normalize_counts", "log1p", "top_features")},
         _without_none({**outputs, "report": given["report"]}),
         {**options, "random_state": given["seed"], "n_jobs": given["threads"], **_without_none(chosen)},
-        command_line(),
     )
     with show_progress() as show:
         record, text = run(request, show)
@@ -136,14 +130,13 @@ def plan_command(
     """
     with brief_errors(debug=given["debug"], command="plan"):
         from .plan import run_plan
-        from .prepare import Input
 
-        table = Input(given["source"], given["key"], given["header"], given["index"], None, given["transpose"])
-        chosen = _without_none({"n_neighbors": given["neighbors"], "downsampling": given["downsampling"]})
-        options = {"n_jobs": given["threads"], **chosen}
-        top_features = given["top_features"]
+        task: Literal["recover", "cluster"] = "recover" if recover else "cluster"
+        reading = {name: given[name] for name in ("key", "header", "index", "transpose")}
+        names = {"n_jobs": "threads", "n_neighbors": "neighbors", "downsampling": "downsampling"}
+        options = _without_none({name: given[option] for name, option in names.items()})
         with show_progress() as show:
-            found = run_plan(table, "recover" if recover else "cluster", clusters, top_features, options, show)
+            found = run_plan(given["source"], reading, task, clusters, given["top_features"], options, show)
         typer.echo(to_json(found.as_dict()) if given["as_json"] else repr(found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from inspect import Parameter, Signature, signature
 from math import inf
@@ -23,8 +23,8 @@ output_option = partial(Option, rich_help_panel="Output")
 FORMATS = ".csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr, .mtx, or a folder of images"
 HEADER = "Whether a text file has a header; detected if not given."
 INDEX = "Whether its first column has sample names; detected if not given."
-NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
 TOP_FEATURES = "Keep the N most variable features."
+NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
 
 Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
 Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
@@ -106,19 +106,12 @@ OPTION_NAMES = {
 }
 
 
-def to_option_names(text: str, others: Mapping[str, str] | None = None) -> str:
-    """Replace parameter names in a message by options; ``others`` are options of a single command.
-
-    Examples
-    --------
-    >>> to_option_names("n_neighbors=10 is lowered to 4: there are only 5 samples.")
-    '--neighbors 10 is lowered to 4: there are only 5 samples.'
-    >>> to_option_names("downsampling=(100.0, 2.5) keeps only 3 of 300 samples.")
-    '--downsampling 100 2.5 keeps only 3 of 300 samples.'
-    """
-    for name, option in (OPTION_NAMES | dict(others or {})).items():
+def to_option_names(text: str, command: str = "") -> str:
+    """Replace parameter names in a message by the options of a command; names in quotes are those of the user."""
+    names = OPTION_NAMES | ({"n_components": "--clusters"} if command == "plan" else {})
+    for name, option in names.items():
         # Not inside a longer name or a file name; with its value, if there is one.
-        pattern = rf"(?<![\w./-]){name}(?![\w/-]|\.\w)(?:=(\([^)]*\)|[^\s,;)]+))?"
+        pattern = rf"(?<![\w./'-]){name}(?![\w/'-]|\.\w)(?:=(\([^)]*\)|[^\s,;)]+))?"
         text = re.sub(pattern, lambda match, option=option: _with_value(option, match[1]), text)  # type: ignore[misc]
     return re.sub(r"\bn_(samples|features)=(\d+)", r"\2 \1", text)
 

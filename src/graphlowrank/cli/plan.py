@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,28 +11,29 @@ from .._backend import Array
 from ..estimators.plan import PILOT_SAMPLES, Plan, Task, plan
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import dense, float_type, most_variable
-from .console import Show, option_names_in_errors, print_warnings
+from .console import Show, print_warnings
 from .options import to_option_names
-from .prepare import Input
+from .prepare import read_table
 
 MIN_SAMPLES = 20
 
 
 def run_plan(
-    source: Input, task: Task, n_clusters: int, top_features: int | None, options: dict[str, Any], show: Show
-) -> Plan:
+    path: Path, reading: dict[str, Any], task: Task, n_clusters: int, top_features: int | None,
+    options: dict[str, Any], show: Show,
+) -> Plan:  # fmt: skip
     """Read some rows, time small fits to them, and predict."""
-    show(f"reading {source.path}")
-    values = source.read().values
+    show(f"reading {path}")
+    values = read_table(path, **reading).values
     n_samples, n_features = values.shape
     if n_samples < MIN_SAMPLES:
-        raise ValueError(f"{source.path} has {n_samples} samples: too few for a plan, which needs {MIN_SAMPLES}.")
+        raise ValueError(f"{path} has {n_samples} samples: too few for a plan, which needs {MIN_SAMPLES}.")
     rows = pilot_rows(values)
     if top_features is not None and top_features < n_features:
         rows = rows[:, most_variable([rows], top_features)]
     show(f"timing fits to {len(rows)} samples x {rows.shape[1]} features")
     n_clusters = min(n_clusters, rows.shape[1] if task == "recover" else len(rows) // 2)
-    with print_warnings(to_option_names), option_names_in_errors({"n_components": "--clusters"}):
+    with print_warnings(to_option_names):
         return plan(
             n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, itemsize=rows.itemsize, **options
         )  # fmt: skip

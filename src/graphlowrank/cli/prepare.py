@@ -1,7 +1,4 @@
-"""From a file to the data of an estimator: read, check, log-transform, select features.
-
-Tables are processed in blocks of rows, so that only the selected features of a sparse or memory-mapped table are held.
-"""
+"""From a file to the data of an estimator, in blocks of rows: only the selected features are held in memory."""
 
 from __future__ import annotations
 
@@ -22,32 +19,6 @@ COPIES = 2  # of the matrix during a fit: the data, and scaled
 FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
 
 
-@dataclass(frozen=True)
-class Input:
-    """A table to read; see :func:`graphlowrank.io.read`."""
-
-    path: Path
-    key: str | None = None
-    header: bool | None = None
-    index: bool | None = None
-    graph: str | None = None
-    transpose: bool = False
-
-    def read(self) -> Table:
-        """Read the table; its graph, if there is one, must be symmetric."""
-        if not self.path.exists():
-            raise FileNotFoundError(f"there is no file or folder {self.path}.")
-        table = read(
-            self.path, key=self.key, header=self.header, index=self.index, graph=self.graph, transpose=self.transpose
-        )  # fmt: skip
-        if table.graph is not None and abs(table.graph - table.graph.T).max() > 1e-6 * abs(table.graph).max():
-            raise RemedyError(
-                f"the graph {self.graph!r} of {self.path} is not symmetric.",
-                "choose a graph of edge weights, such as connectivities, not of distances",
-            )
-        return table
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """Data of an estimator."""
@@ -59,19 +30,24 @@ class Prepared:
     steps: tuple[str, ...]  # preprocessing, in words
 
 
-def prepare(
-    table: Table,
-    path: Path,
-    *,
-    normalize_counts: bool = False,
-    log1p: bool = False,
-    top_features: int | None = None,
-    only_dense: bool = False,
-) -> Prepared:
-    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors.
+def read_table(path: Path, **options: Any) -> Table:
+    """Read a table with the ``options`` of :func:`graphlowrank.io.read`; its graph, if any, must be symmetric."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {path}.")
+    table = read(path, **options)
+    if table.graph is not None and abs(table.graph - table.graph.T).max() > 1e-6 * abs(table.graph).max():
+        raise RemedyError(
+            f"the graph {options['graph']!r} of {path} is not symmetric.",
+            "choose a graph of edge weights, such as connectivities, not of distances",
+        )
+    return table
 
-    The steps are those of :func:`graphlowrank.preprocessing.counts.preprocess`.
-    """
+
+def prepare(
+    table: Table, path: Path, *, normalize_counts: bool = False, log1p: bool = False, top_features: int | None = None,
+    only_dense: bool = False,
+) -> Prepared:  # fmt: skip
+    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors."""
     complete = check_finite(table, path)
     values, n_features, names = table.values, table.shape[1], table.feature_names
     keep_sparse = sp.issparse(values) and complete and not only_dense

@@ -13,24 +13,17 @@ from numpy.lib.format import open_memmap
 
 from .._backend import Array
 from .._files import check_writable, write_atomically
+from ..report.page import encode_image
 from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import Show, print_warnings
 
-HALF_TURN = 180.0  # degrees, the default range of angles
 MAX_ANGLES = 1_000_000  # more are a typing error, not a scan
 
 
 def run_reconstruct(
-    source: Path,
-    output: Path,
-    options: dict[str, Any],
-    show: Show,
-    *,
-    angles: str | None,
-    angles_first: bool,
-    size: int | None,
-    bits: int,
-) -> tuple[dict[str, Any], str]:
+    source: Path, output: Path, options: dict[str, Any], show: Show, *, angles: str | None, angles_first: bool,
+    size: int | None, bits: int,
+) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, reconstruct with the ``options``, and write; return the record for JSON and the text for the console."""
     _check_request(source, output, options)
     readings, degrees = read_sinogram(source, angles, angles_first=angles_first)
@@ -108,9 +101,9 @@ def read_sinogram(source: Path, angles: str | None, *, angles_first: bool) -> tu
 
 
 def read_angles(given: str | None, n_angles: int) -> Array:
-    """Angles in degrees: evenly spaced by default, from start:stop:count, or from a file."""
+    """Angles in degrees: evenly spaced over a half turn by default, from start:stop:count, or from a file."""
     if given is None:
-        return np.arange(n_angles) * HALF_TURN / n_angles
+        return np.arange(n_angles) * 180.0 / n_angles
     if ":" in given and not Path(given).exists():
         return _evenly_spaced(given)
     path = Path(given)
@@ -165,17 +158,15 @@ def _load(path: Path) -> Array:
 
 def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:
     """Bytes of the file, and the value that is white in a PNG: the largest; 0 and less are black."""
-    buffer = BytesIO()
     if kind == ".npy":
+        buffer = BytesIO()
         np.save(buffer, image, allow_pickle=False)
         return buffer.getvalue(), None
     from PIL import Image
 
     white = max(float(image.max()), 0.0)
-    levels = 2**bits - 1
-    gray = np.clip(image / (white or 1.0), 0, 1) * levels
-    Image.fromarray(np.rint(gray).astype(np.uint8 if bits == 8 else np.uint16)).save(buffer, format="PNG")
-    return buffer.getvalue(), white
+    gray = np.rint(np.clip(image / (white or 1.0), 0, 1) * (2**bits - 1))
+    return encode_image(Image.fromarray(gray.astype(f"uint{bits}")), "PNG"), white
 
 
 def reason(found: Reconstruction, options: dict[str, Any]) -> str:
@@ -193,14 +184,12 @@ def reason(found: Reconstruction, options: dict[str, Any]) -> str:
 
 
 def _summary(record: dict[str, Any]) -> str:
-    missing = f", {record['missing_readings']} readings missing" if record["missing_readings"] else ""
-    white = "" if record["white"] is None else f"; white is {record['white']:.4g}"
-    return "\n".join(
-        [
-            f"{record['height']} x {record['width']} pixels from {record['detectors']} detectors at "
-            f"{record['angles']} angles{missing}.",
-            f"gamma {record['gamma']:.3g}, chain {record['chain']:g}: {record['reason']}.",
-            f"{record['iterations']} iterations with {record['graphs']} pairs of graphs, {record['seconds']:.1f} s.",
-            f"values from {record['smallest']:.4g} to {record['largest']:.4g}{white}.",
-        ]
+    missing = ", {missing_readings} readings missing" if record["missing_readings"] else ""
+    white = "" if record["white"] is None else "; white is {white:.4g}"
+    lines = (
+        "{height} x {width} pixels from {detectors} detectors at {angles} angles" + missing + ".",
+        "gamma {gamma:.3g}, chain {chain:g}: {reason}.",
+        "{iterations} iterations with {graphs} pairs of graphs, {seconds:.1f} s.",
+        "values from {smallest:.4g} to {largest:.4g}" + white + ".",
     )
+    return "\n".join(lines).format(**record)

@@ -32,7 +32,7 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
     for name, path in request.outputs.items():
         if name != "report":
             find_writer(path)  # raises if there is none
-    check_distinct(request.table.path, request.outputs)
+    check_distinct(request.path, request.outputs)
 
     def write(model: Any, data: Prepared, outputs: dict[str, Path]) -> Outcome:
         names = (data.sample_names, data.feature_names)
@@ -84,8 +84,7 @@ class Residual:
     @property
     def dtype(self) -> np.dtype:
         """Type of the entries."""
-        dtype: np.dtype[Any] = self.X.dtype
-        return dtype
+        return self.X.dtype
 
     def __getitem__(self, index: Any) -> Array:
         """Return the indexed entries, dense."""
@@ -129,8 +128,7 @@ def examples(
 ) -> Recovered:  # fmt: skip
     """Return samples from the smallest residual to the largest, and the histogram of all.
 
-    ``residual`` is in the units in which it was measured, ``unscaled`` in those of the data: images are shown in these,
-    other samples standardized. Missing values of the samples are shown as recovered; they are counted.
+    Images are shown in the units of the data, as in ``unscaled``, other samples standardized.
     """
     shown = np.argsort(size.of_samples, kind="stable")[evenly_spaced(len(size.of_samples), N_SHOWN)]
     limit = MAX_RESIDUAL * size.typical or 1.0

@@ -24,7 +24,7 @@ from ..video.options import check_options
 from ..video.report import VideoReport
 from ..video.run import Run, as_bytes
 from ..video.sink import ARRAY_WRITERS, FOLDER, Sink, check_sink, open_sink
-from .console import interrupt_on_termination, print_warnings, require_packages
+from .console import command_line, interrupt_on_termination, print_warnings, require_packages
 from .outputs import check_distinct
 
 LINE_EVERY = 5.0  # seconds between progress lines where there is no terminal
@@ -35,26 +35,24 @@ Update = Callable[[int], None]
 
 def run_video(
     source: Path, outputs: dict[str, str], page: Path | None, *, part: dict[str, Any], options: dict[str, Any],
-    fps: float | None, threads: int | None, command: str,
+    fps: float | None, threads: int | None,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
-    """Read a part of a video, separate it and write; return the record for JSON and the text for the console.
+    """Read, separate and write, all files or none; return the record for JSON and the text for the console.
 
-    The outputs, and the page, appear under their names all together or not at all. Outputs are no Path, which would
-    drop the / at the end of a folder.
+    Outputs are no Path, which would drop the / at the end of a folder.
     """
     checked = check_options(**options)
     _check_places(source, outputs, page)
-    progress = Progress()
     with (
         interrupt_on_termination() as hold_on, print_warnings() as heard, limit_threads(threads),
         open_frames(source, **part) as frames,
     ):  # fmt: skip
-        run = Run(frames, checked, progress)
+        run = Run(frames, checked, Progress())
         with ExitStack() as stack:
             rate = min(max(fps or frames.fps or DEFAULT_FPS, MIN_FPS), MAX_FPS)
             sinks = {name: stack.enter_context(open_sink(path, fps=rate)) for name, path in outputs.items()}
-            _separate(run, sinks, progress)
-            report = run.report(command)
+            _separate(run, sinks)
+            report = run.report(command_line())
             full = replace(report, warnings=[*heard, *report.warnings])
             for sink in sinks.values():
                 sink.complete()
@@ -101,12 +99,12 @@ def _summary(report: VideoReport) -> str:
     return "\n".join([*report.summary, speed, *report.warnings])
 
 
-def _separate(run: Run, sinks: dict[str, Sink], progress: Progress) -> None:
+def _separate(run: Run, sinks: dict[str, Sink]) -> None:
     white = 0.0
     with _showing(run.source) as update:
         for block, pieces in run:
             white = white or max(1.0, run.scene.brightest)  # the same for all blocks, or the video would flicker
-            with progress.stage("writing"):
+            with run.progress.stage("writing"):
                 for name, sink in sinks.items():
                     sink.write(_written(name, sink.kind, block, pieces, white))
             update(run.n_frames)
@@ -133,16 +131,15 @@ def _showing(frames: Frames) -> Iterator[Update]:
     if not sys.stderr.isatty():
         yield _lines(frames)
         return
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]} frames/s"),
-        TimeRemainingColumn(),
+        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.fields[rate]} frames/s"), bars.TimeRemainingColumn(),
     )  # fmt: skip
     begin = time.perf_counter()
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("learning the background", total=frames.n_frames, rate="–")
 
         def update(n_done: int) -> None:
