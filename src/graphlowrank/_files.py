@@ -12,31 +12,9 @@ from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Write a file atomically.
+    """Write a file whole or not at all: to a temporary file in the same folder, renamed once it is on disk.
 
-    The content is written to a temporary file in the same folder, which is renamed once it is on disk. If writing is
-    interrupted, also by Ctrl-C, the temporary file is removed and an existing file of that name is unchanged.
-
-    Parameters
-    ----------
-    path
-        File to write; missing folders are created, links are followed.
-    content
-        Text is written as UTF-8.
-
-    Raises
-    ------
-    OSError
-        "cannot write <path>: <reason>", with the system's error number.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "new", "page.html")
-    ...     write_atomically(path, "<p>hello</p>")
-    ...     path.read_text()
-    '<p>hello</p>'
+    Missing folders are created, links are followed, text is UTF-8. OSError reads "cannot write <path>: <reason>".
     """
     with writing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)

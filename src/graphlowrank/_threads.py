@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from threading import Lock
@@ -27,13 +27,7 @@ def available_cores() -> int:
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Convert ``n_jobs`` to a number of threads: None and -1 mean all cores, -2 all but one.
-
-    Examples
-    --------
-    >>> resolve_n_jobs(3)
-    3
-    """
+    """Convert ``n_jobs`` to a number of threads: None and -1 mean all cores, -2 all but one."""
     if n_jobs is None:
         return available_cores()
     if n_jobs == 0:
@@ -52,9 +46,10 @@ def limit_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    token = _allowed.set(resolve_n_jobs(n_jobs))
+    limit = resolve_n_jobs(n_jobs)
+    token = _allowed.set(limit)
     try:
-        with library_limit():
+        with _libraries_at(limit):
             yield
     finally:
         _allowed.reset(token)
@@ -94,25 +89,12 @@ class _SharedLimits:
 _shared = _SharedLimits()
 
 
-@contextmanager
-def library_limit() -> Iterator[None]:
-    """Apply the current limit, if any, to the libraries loaded so far."""
-    limit = _allowed.get()
-    if limit is None:
-        yield
-        return
-    with _libraries_at(limit):
-        yield
-
-
-@contextmanager
-def single_threaded_libraries() -> Iterator[None]:
+def single_threaded_libraries() -> AbstractContextManager[None]:
     """Limit BLAS and OpenMP to one thread, for loops that call them from their own threads.
 
     BLAS threads keep spinning after a product, and take the cores from what runs next.
     """
-    with _libraries_at(1):
-        yield
+    return _libraries_at(1)
 
 
 @contextmanager

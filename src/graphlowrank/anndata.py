@@ -1,10 +1,6 @@
 """Cluster AnnData objects, with the results where single-cell tools expect them.
 
-This module does not import the anndata package: any object with the attributes of AnnData will do. Inside this package,
-too, ``import anndata`` means that package.
-
-.. autosummary::
-    cluster   label, confidence and principal scores of each cell
+The anndata package, which ``import anndata`` means here, too, is not imported: any object with its attributes will do.
 """
 
 from __future__ import annotations
@@ -40,36 +36,30 @@ def cluster(
 ) -> Any:
     """Cluster the cells of an AnnData object with :class:`~graphlowrank.CompressiveClustering`.
 
-    Adds ``obs[key_added]``, the cluster of each cell (categories "0", "1", ...); ``obs["<key_added>_confidence"]``, the
-    membership of each cell in its cluster; ``obsm["X_<key_added>"]``, principal scores of the clustered data, 1.5 times
-    as many as clusters; and ``uns[key_added]``, the parameters, the automatic choices and their reasons. Existing
-    entries of these names are replaced; nothing else is changed.
+    Adds ``obs[key_added]``, the cluster of each cell (categories "0", "1", ...); ``obs["<key_added>_confidence"]``, its
+    membership in that cluster; ``obsm["X_<key_added>"]``, principal scores, 1.5 times as many as clusters; and
+    ``uns[key_added]``, parameters, automatic choices and their reasons. Existing entries of these names are replaced.
 
     Parameters
     ----------
     adata
-        AnnData, cells in rows, in memory or backed by a file. A backed object is read in blocks of rows, and the
-        results are not written to its file.
+        AnnData, cells in rows, in memory or backed by a file, which is read in blocks of rows and not written to.
     n_clusters
         Number of clusters, or "auto".
     layer, use_rep
         Matrix to cluster: ``layers[layer]`` or ``obsm[use_rep]``; ``X`` if both are None.
     neighbors_key
-        Existing graph to use instead of building one: that of ``sc.pp.neighbors`` under this key in ``uns``, or
-        ``obsp[neighbors_key]``.
+        Graph to use instead of building one: of ``sc.pp.neighbors`` under this key in ``uns``, or in ``obsp``.
     normalize_counts
-        Whether to normalize cells to the same total and take log(1 + x); "auto" does so if all values are
-        non-negative integers.
+        Whether to normalize cells to the same total and take log(1 + x); "auto": if all values are counts.
     n_top_features
         Number of features to keep, those of the highest variance after that; None for all.
     key_added
         Name of the results.
     copy
         Return a copy with the results, and leave ``adata`` unchanged.
-    random_state
-        Random seed.
-    **options
-        Further parameters of :class:`~graphlowrank.CompressiveClustering`.
+    random_state, **options
+        Random seed, and further parameters of :class:`~graphlowrank.CompressiveClustering`.
 
     Returns
     -------
@@ -93,7 +83,7 @@ def cluster(
         options = {**options, "sample_graph": _graph(adata, neighbors_key)}
     model = CompressiveClustering(n_clusters, random_state=random_state, **options)
     values, name = _matrix(adata, layer, use_rep)
-    normalize = are_counts(values) if normalize_counts == "auto" else bool(normalize_counts)
+    normalize = are_counts(values) if normalize_counts == "auto" else normalize_counts
     if normalize and any(np.any(stored_values(block) < 0) for _, block in blocks(values)):
         raise ValueError(f"{name} has negative values, which are not counts: normalize_counts must be False.")
     X, _, steps = preprocess(
@@ -105,7 +95,7 @@ def cluster(
         "normalize_counts": normalize_counts, "n_top_features": n_top_features, "random_state": random_state, **options,
     }  # fmt: skip
     target = adata.copy() if copy else adata
-    _write(target, model, key_added, _record(model, params, steps))
+    _write(target, model, key_added, params, steps)
     return target if copy else None
 
 
@@ -125,19 +115,15 @@ def _check_arguments(
         raise ValueError("adata is backed by a file and cannot be copied here: pass adata.to_memory(), without copy.")
 
 
-# --- input ---
-
-
 def _matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
     """Return the matrix, which can be sliced by rows, and its name for error messages."""
     if layer is not None and use_rep is not None:
         raise ValueError("layer and use_rep both name a matrix: give only one of them.")
-    if layer is not None:
-        values, name = _entry(adata.layers, layer, "layers"), f"layers[{layer!r}]"
-    elif use_rep is not None:
-        values, name = _entry(adata.obsm, use_rep, "obsm"), f"obsm[{use_rep!r}]"
-    else:
+    part, key = ("layers", layer) if layer is not None else ("obsm", use_rep)
+    if key is None:
         values, name = adata.X, "X"
+    else:
+        values, name = _entry(getattr(adata, part), key, f"{key!r} in {part}"), f"{part}[{key!r}]"
     if values is None:
         raise ValueError("adata has no X: choose a matrix with layer or use_rep.")
     if hasattr(values, "to_numpy"):  # a DataFrame
@@ -153,46 +139,34 @@ def _graph(adata: Any, key: str) -> Graph:
     """Graph of cells under a key of ``uns``, as scanpy stores it, or of ``obsp``."""
     entry = adata.uns.get(key)
     graph_key = entry.get("connectivities_key", "connectivities") if isinstance(entry, Mapping) else key
-    if graph_key not in adata.obsp:
-        found = ", ".join(map(repr, adata.obsp)) or "nothing"
-        raise ValueError(
-            f"there is no graph {graph_key!r} in obsp, which neighbors_key={key!r} names; it holds {found}."
-        )
-    return as_graph(adata.obsp[graph_key], adata.n_obs, name=f"obsp[{graph_key!r}]")
+    graph = _entry(adata.obsp, graph_key, f"graph {graph_key!r} in obsp, which neighbors_key={key!r} names")
+    return as_graph(graph, adata.n_obs, name=f"obsp[{graph_key!r}]")
 
 
-def _entry(parts: Any, key: str, name: str) -> Any:
-    if key not in parts:
-        raise ValueError(f"there is no {key!r} in {name}; it holds {', '.join(map(repr, parts)) or 'nothing'}.")
-    return parts[key]
+def _entry(entries: Any, key: str, what: str) -> Any:
+    if key not in entries:
+        raise ValueError(f"there is no {what}; it holds {', '.join(map(repr, entries)) or 'nothing'}.")
+    return entries[key]
 
 
-# --- output ---
-
-
-def _write(adata: Any, model: CompressiveClustering, key: str, record: dict[str, Any]) -> None:
+def _write(adata: Any, model: CompressiveClustering, key: str, params: dict[str, Any], steps: list[str]) -> None:
+    """Store the results; those in ``uns`` are of types that every version of anndata can write, so without None."""
     import pandas as pd  # type: ignore[import-untyped]
 
     clusters, codes = np.unique(model.labels_, return_inverse=True)
-    scores, _ = principal_scores(model.points_, model.n_clusters_)
     adata.obs[key] = pd.Categorical.from_codes(codes, categories=[str(number) for number in clusters])
     adata.obs[f"{key}_confidence"] = model.confidence_
-    adata.obsm[f"X_{key}"] = scores
-    adata.uns[key] = record
-
-
-def _record(model: CompressiveClustering, params: dict[str, Any], steps: list[str]) -> dict[str, Any]:
-    """Return the entry of ``uns``: types that every version of anndata can write, so without None."""
-    report = model.report_.as_dict()
-    return {
+    adata.obsm[f"X_{key}"], _ = principal_scores(model.points_, model.n_clusters_)
+    report = model.report_
+    adata.uns[key] = {
         "params": {name: _plain(value) for name, value in params.items() if value is not None},
         "prepared": steps,
-        "choices": {choice["name"]: _plain(choice["value"]) for choice in report["choices"]},
-        "reasons": {choice["name"]: choice["reason"] for choice in report["choices"]},
+        "choices": {choice.name: _plain(choice.value) for choice in report.choices},
+        "reasons": {choice.name: choice.reason for choice in report.choices},
         "n_clusters": int(model.n_clusters_),
         "conductance": float(model.conductance_),
-        "converged": bool(report["converged"]),
-        "n_iter": int(report["n_iter"]),
+        "converged": bool(report.converged),
+        "n_iter": int(report.n_iter),
     }
 
 
