@@ -86,9 +86,8 @@ def cluster(
     normalize = are_counts(values) if normalize_counts == "auto" else normalize_counts
     if normalize and any(np.any(stored_values(block) < 0) for _, block in blocks(values)):
         raise ValueError(f"{name} has negative values, which are not counts: normalize_counts must be False.")
-    X, _, steps = preprocess(
-        values, normalize=normalize, n_top_features=n_top_features, keep_sparse=stays_sparse(values)
-    )  # fmt: skip
+    keep_sparse = stays_sparse(values)
+    X, _, steps = preprocess(values, normalize=normalize, n_top_features=n_top_features, keep_sparse=keep_sparse)
     model.fit(X)
     params = {
         "n_clusters": n_clusters, "layer": layer, "use_rep": use_rep, "neighbors_key": neighbors_key,

@@ -1,7 +1,6 @@
 """The page of the demo, and what all pages share."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +30,7 @@ def test_the_demo_page_shows_its_record():
     assert "CPCA, regressed 0.123 – 0.456 7.890" in page.text
     assert "decoding – 2.000" in page.text
     assert "rank 0 numpy 2.0" in page.text
+    assert "--paper" in page.styles[0]
     assert "keeps 64 directions of these corrupted images and 40 of the clean ones" in page.text
 
 
@@ -39,15 +39,6 @@ def test_names_cannot_write_html_in_the_demo():
     assert page.text.count(EVIL) == 6  # the rank is in a note, too
     assert page.all("script") == []
     assert len(page.all("img")) == 2
-
-
-def test_templates_of_others_extend_the_base(tmp_path):
-    template = '{% extends "base.html" %}{% block content %}<p>{{ words }}</p>{% endblock %}'
-    Path(tmp_path, "mine.html").write_text(template)
-    page = Page(render("mine.html", folder=tmp_path, title="Mine", words=EVIL))
-    assert EVIL in page.text
-    assert "--paper" in page.styles[0]
-    assert page.all("section") == []
 
 
 @pytest.mark.parametrize("extra", ["plots", "video"])

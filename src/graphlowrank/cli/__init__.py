@@ -177,8 +177,7 @@ def video_command(
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
         record, text = run_video(source, asked, report, part=part, options=options, fps=fps, threads=threads)
-        written = [*asked.values(), *([] if report is None else [str(report)])]
-        print_result(record, text, written, as_json=as_json)
+        print_result(record, text, filter(None, [*asked.values(), record["report"]]), as_json=as_json)
 
 
 @app.command("reconstruct")

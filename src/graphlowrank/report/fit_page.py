@@ -68,8 +68,7 @@ def draw_recovery(found: Recovered) -> dict[str, Any]:
         uris = [drawing.picture(np.reshape(part, found.image_shape), *limits) for part, *limits in parts]
         samples.append({"name": name, "pictures": uris})
     residual = drawing.histogram(found.counts, -found.limit, found.limit, outside=found.outside)
-    shape, n_imputed = found.image_shape, found.n_imputed
-    return {"samples": samples, "image_shape": shape, "n_imputed": n_imputed, "residual": residual}
+    return {"samples": samples, "found": found, "residual": residual}
 
 
 def _number(value: Any) -> str:

@@ -22,22 +22,19 @@ TEMPLATES = Path(__file__).with_name("templates")
 DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
 
 
-def render(
-    template: str, *, folder: Path | None = None, extra: Literal["plots", "video"] = "plots", **context: object
-) -> str:
+def render(template: str, *, extra: Literal["plots", "video"] = "plots", **context: object) -> str:
     """Render a page to one self-contained HTML file: inline style, pictures as data URIs, nothing is fetched.
 
-    The ``template`` extends "base.html"; it is in ``folder``, or in this package. Without Jinja, ``extra`` is named.
     The base shows ``title`` and, where given, ``over`` (the line above the title), ``summary`` and ``warnings``
-    (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``.
+    (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``. Without Jinja, ``extra`` is named.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError as error:
         raise ImportError(f"Pages need Jinja: pip install graphlowrank[{extra}]") from error
     environment = Environment(
-        loader=FileSystemLoader([*([] if folder is None else [folder]), TEMPLATES]),
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
     )  # fmt: skip
     page = environment.get_template(template).render({**DEFAULTS, **context})
     return page.encode(errors="replace").decode()  # file names may hold surrogates, which UTF-8 cannot encode
