@@ -25,11 +25,12 @@ from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 from graphlowrank._files import write_atomically
-from graphlowrank.decoders import SampledNodes, decode_ideal, decode_subspace
+from graphlowrank.decoders import decode_ideal, decode_subspace
 from graphlowrank.graphs import Graph, as_graph, knn_graph, lowest_eigenpairs
 from graphlowrank.guarantees import amplification, ideal_bound, subspace_bound, subspace_matrix_bound
 from graphlowrank.metrics import recovery_error
 from graphlowrank.sampling import (
+    SampledNodes,
     draw,
     isometry,
     joint_isometry,

@@ -62,11 +62,11 @@ def test_it_warns_unless_it_converges():
         decode_robust(case.X_small, *case.sides, data=as_data(1e3 * case.X), n_components=2, corner=1e-3, max_iter=1)
 
 
-def test_the_robust_decoder_of_rarely_observed_features(monkeypatch):
-    monkeypatch.setattr("graphlowrank.decoders.robust.BLOCK_ENTRIES", 1000)
+def test_the_robust_decoder_of_rarely_observed_features():
     rng = np.random.default_rng(0)
     X = with_missing(rng.standard_normal((600, 3)) @ rng.standard_normal((3, 30)), 0.9)
     X[0], X[:, 0] = 1.0, rng.standard_normal(600)
-    options = {"decoder": "robust", "decoder_options": {"max_iter": 2000}, "downsampling": (1.2, 1.5)}
+    decoder_options = {"max_iter": 2000, "block_entries": 1000}
+    options = {"decoder": "robust", "decoder_options": decoder_options, "downsampling": (1.2, 1.5)}
     model = CompressivePCA(2, random_state=0, gamma_samples=1.0, gamma_features=0.1, **options).fit(X)
     assert np.isfinite(model.low_rank_.to_array()).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..solvers.conjugate_gradients import block_pcg
 from ..solvers.solution import Solution
 from .factors import Decoded
 from .low_rank_matrix import LowRankMatrix
-from .penalty import REMEDY, Filter, Operator, Penalty
+from .penalty import REMEDY, Filter, Operator, Penalty, node_weights
 
 
 def decode_alternate(
@@ -27,15 +28,14 @@ def decode_alternate(
     gamma_features: float = 1e-2,
     filter: Filter = 1,
 ) -> Decoded:
-    """Solve :func:`alternate_matrix` and keep its leading factors.
+    """Solve :func:`alternate_matrix` and keep its leading factors around the mean sample.
 
     Parameters
     ----------
-    X_small, samples, features, gamma_samples, gamma_features, filter
+    X_small, samples, features, n_components
+        See :func:`~graphlowrank.decoders.decode_subspace`.
+    gamma_samples, gamma_features, filter
         See :func:`alternate_matrix`.
-    n_components
-        Factors to keep of the solution around its mean sample; None counts the singular values of at least a tenth of
-        the first.
     """
     solution = alternate_matrix(
         X_small, samples, features, gamma_samples=gamma_samples, gamma_features=gamma_features, filter=filter
@@ -63,10 +63,8 @@ def alternate_matrix(
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Graph, kept nodes and importance weights of each side; entries count with the product of their weights.
+    X_small, samples, features
+        See :func:`~graphlowrank.decoders.decode_subspace`; entries count with the product of their importance weights.
     gamma_samples, gamma_features
         Weights of the two penalties, > 0. Laplacians are divided by their mean diagonal.
     filter
@@ -77,11 +75,9 @@ def alternate_matrix(
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")
     dtype = X_small.dtype
-    row_penalty, row_weights = _axis(samples, filter, dtype)
-    column_penalty, column_weights = _axis(features, filter, dtype)
-    shape = (len(row_weights), len(column_weights))
-    fit = np.outer(row_weights, column_weights)
-    known = np.zeros(shape, dtype=dtype)
+    row_penalty, column_penalty = (_penalty(side, filter, dtype) for side in (samples, features))
+    fit = np.outer(*(node_weights(side).astype(dtype) for side in (samples, features)))
+    known = np.zeros_like(fit)
     known[np.ix_(samples.indices, features.indices)] = X_small
     diagonal = fit.copy()
     if row_penalty is not None:
@@ -90,7 +86,7 @@ def alternate_matrix(
         diagonal += dtype.type(gamma_features) * column_penalty.diagonal
 
     def apply(vector: Array) -> Array:
-        X = vector.reshape(shape)
+        X = vector.reshape(fit.shape)
         out = fit * X
         if row_penalty is not None:
             out += dtype.type(gamma_samples) * (row_penalty @ X)
@@ -101,14 +97,11 @@ def alternate_matrix(
     solution = block_pcg(
         Operator(apply), (fit * known).reshape(-1, 1), diagonal=diagonal.ravel(), tol=tol, max_iter=max_iter
     ).warn_unless_converged("The alternate decoder", REMEDY)
-    return Solution(solution.X.reshape(shape), solution.n_iter, solution.converged, solution.residual)
+    return replace(solution, X=solution.X.reshape(fit.shape))
 
 
-def _axis(side: SampledNodes, g: Filter, dtype: Any) -> tuple[Penalty | None, Array]:
-    """Penalty, and weight of each node: 0 where it was dropped."""
+def _penalty(side: SampledNodes, g: Filter, dtype: Any) -> Penalty | None:
     if side.graph is None:
-        return None, (side.root_weights() ** 2).astype(dtype)
+        return None
     check_reach(side.graph, side.indices)
-    weights = np.zeros(side.graph.n_nodes, dtype=dtype)
-    weights[side.indices] = side.root_weights() ** 2
-    return Penalty.of(side.graph, g, dtype), weights
+    return Penalty.of(side.graph, g, dtype)

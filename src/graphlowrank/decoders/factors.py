@@ -15,26 +15,20 @@ from .low_rank_matrix import LowRankMatrix
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """``X = samples features^T + 1 center^T``.
+    """``X = samples features^T + 1 center^T``."""
 
-    Attributes
-    ----------
-    samples
-        (m_samples, k) scores.
-    features
-        (m_features, k) directions.
-    center
-        (m_features,) mean sample.
-    """
-
-    samples: Array
-    features: Array
-    center: Array
+    samples: Array  # (m_samples, k) scores
+    features: Array  # (m_features, k) directions
+    center: Array  # (m_features,) mean sample
 
     @property
     def features_and_center(self) -> Array:
         """(m_features, k + 1): what is interpolated over the feature graph."""
         return np.column_stack([self.features, self.center])
+
+    def product(self) -> Array:
+        """(m_samples, m_features) matrix."""
+        return self.samples @ self.features.T + self.center
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +39,8 @@ class Decoded:
     ----------
     low_rank
         The matrix on all samples and features.
-    n_iter
-        Iterations of the slower of its linear solves; 0 where none was needed.
-    converged
-        Whether they all converged.
+    n_iter, converged
+        Iterations of the slower of its linear solves, 0 where none was needed; whether they all converged.
     """
 
     low_rank: LowRankMatrix
@@ -58,8 +50,6 @@ class Decoded:
 
 def factorize(X_small: Array, samples: SampledNodes, features: SampledNodes, n_components: int | None) -> Factors:
     """Leading factors of the compressed matrix around its mean sample.
-
-    ``n_components=None`` counts the singular values of at least a tenth of the first.
 
     With importance weights they are the leading factors of ``sqrt(w_i) X_ij sqrt(v_j)``, in which kept nodes represent
     the nodes left out.

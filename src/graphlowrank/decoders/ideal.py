@@ -36,12 +36,8 @@ def decode_ideal(
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Graph, kept nodes and importance weights of each side.
-    n_components
-        Factors of X_small to keep; None counts the singular values of at least a tenth of the first.
+    X_small, samples, features, n_components
+        See :func:`~graphlowrank.decoders.decode_subspace`.
     k_samples, k_features
         Eigenvectors on each side. None takes the number of factors and one for their center, at least one for each
         connected component, without those that are nearly dependent on the smoother ones on the kept nodes.
@@ -58,22 +54,20 @@ def decode_ideal(
 
 def _fit(side: SampledNodes, values: Array, basis: Array | None, k: int | None, rank: int) -> Solution:
     """Fit on the given eigenvectors, on the first k, or on about ``rank`` that are independent on the kept nodes."""
-    if side.graph is None:
-        return fit_bandlimited(side, values, basis=basis)
-    check_reach(side.graph, side.indices)
-    if basis is None and k is not None:
-        basis = lowest_eigenpairs(side.graph, k)[1]
-    elif basis is None:
-        basis = lowest_eigenpairs(side.graph, min(smooth_signals(side.graph, rank), len(side.indices)))[1]
-        basis = basis[:, independent_vectors(side, basis)]
+    if side.graph is not None:
+        check_reach(side.graph, side.indices)
+        if basis is None and k is not None:
+            basis = lowest_eigenpairs(side.graph, k)[1]
+        elif basis is None:
+            basis = lowest_eigenpairs(side.graph, min(smooth_signals(side.graph, rank), len(side.indices)))[1]
+            basis = basis[:, independent_vectors(side, basis)]
     return fit_bandlimited(side, values, basis=basis)
 
 
 def independent_vectors(side: SampledNodes, basis: Array) -> Array:
     """Mask (k,) of the eigenvectors that keep a tenth of their energy on the kept nodes, orthogonal to previous ones.
 
-    A vector concentrated on a node that was not drawn is nearly dependent on the smoother ones before it, and would be
-    fitted to their noise. It is left out; later ones stay.
+    One concentrated on a node that was not drawn nearly depends on those before it, and would be fitted to their noise.
     """
     fair = side.root_weights()[:, None] * np.sqrt(len(basis) / len(side.indices))
     seen = np.zeros(basis.shape[1], dtype=bool)
@@ -92,10 +86,8 @@ def fit_bandlimited(side: SampledNodes, values: Array, *, basis: Array | None) -
 
     Parameters
     ----------
-    side
-        Graph, kept nodes and their importance weights w.
-    values
-        (m, c) signals on the kept nodes.
+    side, values
+        Graph, kept nodes and their importance weights w; (m, c) signals on the kept nodes.
     basis
         (n_nodes, k) the eigenvectors; None where everything was kept and there is nothing to fit.
     """
@@ -115,4 +107,4 @@ def fit_bandlimited(side: SampledNodes, values: Array, *, basis: Array | None) -
             RuntimeWarning,
             stacklevel=3,
         )
-    return Solution((basis @ coefficients).astype(values.dtype), 0, converged=True, residual=0.0)
+    return Solution.exact((basis @ coefficients).astype(values.dtype))

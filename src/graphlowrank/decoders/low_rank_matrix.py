@@ -9,8 +9,6 @@ import numpy as np
 
 from .._backend import Array
 
-SCALAR = (int, np.integer)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LowRankMatrix:
@@ -21,12 +19,10 @@ class LowRankMatrix:
 
     Attributes
     ----------
-    left
-        (n_samples, k) orthonormal sample factors.
+    left, right
+        (n_samples, k) and (n_features, k) orthonormal factors of samples and features.
     singular_values
         (k,) decreasing.
-    right
-        (n_features, k) orthonormal feature factors.
     offset
         (n_features,) center subtracted before the factorization.
     units
@@ -86,9 +82,8 @@ class LowRankMatrix:
     def measured_in(self, units: Array, shift: Array) -> LowRankMatrix:
         """``M diag(units) + shift`` for (n_features,) vectors: the factors stay those of ``M``."""
         units, shift = units.astype(self.dtype), shift.astype(self.dtype)
-        return replace(
-            self, offset=self.offset * units + shift, units=units if self.units is None else self.units * units
-        )
+        offset = self.offset * units + shift
+        return replace(self, offset=offset, units=units if self.units is None else self.units * units)
 
     @property
     def _directions(self) -> Array:
@@ -113,7 +108,7 @@ class LowRankMatrix:
         right, offset = self.right[columns], self.offset[columns]
         if self.units is not None:
             right = right * self.units[columns][..., None]
-        if _is_list(rows) and _is_list(columns):
+        if not any(isinstance(along, (slice, int, np.integer)) for along in (rows, columns)):  # two lists
             if np.ndim(rows) == 2:  # np.ix_
                 return left[:, 0] @ right[0].T + offset
             return np.sum(left * right, axis=-1) + offset
@@ -150,7 +145,3 @@ def _two_indices(index: Any) -> tuple[Any, Any]:
     if (isinstance(index, tuple) and len(index) > 2) or not (simple or outer):
         raise IndexError("index a LowRankMatrix by whole numbers, slices, lists or masks of one dimension, or np.ix_.")
     return rows, columns
-
-
-def _is_list(index: Any) -> bool:
-    return not isinstance(index, (slice, *SCALAR))

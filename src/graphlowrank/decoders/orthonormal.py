@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._backend import Array, norm
 from ..linalg.eigen import largest_eigenvalue
-from ..linalg.svd import orthonormal_product
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
-from .factors import Decoded, factorize
-from .low_rank_matrix import LowRankMatrix
+from .factors import Decoded, factorize, multiply
 from .penalty import fit_smooth
 from .upsample import upsample
 
@@ -33,29 +33,23 @@ def decode_orthonormal(
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Graph, kept nodes and importance weights of each side.
-    n_components
-        Factors to keep; None counts the singular values of at least a tenth of the first.
+    X_small, samples, features, n_components
+        See :func:`~graphlowrank.decoders.decode_subspace`.
     radius, coupling, tol, max_iter
         See :func:`fit_orthonormal`.
     """
     factors = factorize(X_small, samples, features, n_components)
     values = np.linalg.norm(samples.root_weights()[:, None] * factors.samples, axis=0)
     scores = np.divide(factors.samples, values, out=np.zeros_like(factors.samples), where=values > 0)
-    vectors = [
-        fit_orthonormal(side, values_, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
-        for side, values_ in ((samples, scores), (features, factors.features))
-    ]
+    left, right = (
+        fit_orthonormal(side, vectors, radius=radius, coupling=coupling, tol=tol, max_iter=max_iter)
+        for side, vectors in ((samples, scores), (features, factors.features))
+    )
     center = fit_smooth(features, factors.center[:, None], gamma=0.0).X
-    scale = values * np.sqrt(np.prod([len(X.X) for X in vectors]) / X_small.size)
-    left, singular, right = orthonormal_product(vectors[0].X * scale.astype(X_small.dtype), vectors[1].X)
-    return Decoded(
-        LowRankMatrix(left, singular, right, center[:, 0]),
-        max(X.n_iter for X in vectors),
-        all(X.converged for X in vectors),
+    scale = values * np.sqrt(len(left.X) * len(right.X) / X_small.size)
+    return multiply(
+        replace(left, X=left.X * scale.astype(X_small.dtype)),
+        replace(right, X=np.column_stack([right.X, center])),
     )
 
 
@@ -71,8 +65,8 @@ def fit_orthonormal(
     """Smoothest orthonormal vectors (n, k) near given ones on the kept nodes.
 
     Alternates the two steps of the appendix: towards the lowest eigenvectors under orthonormality, and projection on
-    the ball around the values. As printed, the first step ignores the second (it returns the first k eigenvectors
-    whatever the data), so a ``coupling`` term is added: with the unit Laplacian L,
+    the ball around the values. As printed, the first step ignores the data, so a ``coupling`` term is added: with the
+    unit Laplacian L,
 
         ``min_{U, Z}  tr(U^T L U) + coupling ||U - Z||^2   s.t.  U^T U = I,  ||M Z - t|| <= radius ||t||``,
 
@@ -81,14 +75,10 @@ def fit_orthonormal(
 
     Parameters
     ----------
-    side
-        Graph, kept nodes and importance weights.
-    values
-        (m, k) vectors, orthonormal under the importance weights.
-    radius
-        Noise allowed in the values, relative to their norm.
-    coupling
-        See above.
+    side, values
+        Graph, kept nodes and importance weights; (m, k) vectors, orthonormal under these weights.
+    radius, coupling
+        Noise allowed in the values, relative to their norm, and the coupling above.
     tol, max_iter
         Stops when the objective falls by less than ``tol``, relative.
     """
@@ -106,8 +96,10 @@ def fit_orthonormal(
     history: list[float] = []
     converged = False
     while not converged and len(history) < max_iter:
-        Z = U.copy()
-        Z[keep] = target + _onto_ball(U[keep] - target, allowed)
+        Z, away = U.copy(), U[keep] - target
+        if (size := norm(away)) > allowed:
+            away = away * (allowed / size)
+        Z[keep] = target + away
         smooth = L @ U
         history.append(float(np.sum(U * smooth) + coupling * np.sum((U - Z) ** 2)))
         U = polar(upper * U - smooth + coupling * Z)
@@ -122,9 +114,3 @@ def polar(X: Array) -> Array:
     """Orthonormal matrix closest to ``X`` (n, k)."""
     left, _, right = np.linalg.svd(X, full_matrices=False)
     return left @ right
-
-
-def _onto_ball(difference: Array, radius: float) -> Array:
-    """Shrink ``difference`` to norm at most ``radius``."""
-    size = norm(difference)
-    return difference if size <= radius else difference * (radius / size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,20 +32,12 @@ REMEDY = "keep more nodes, raise gamma, or lower the power of the filter"
 class Penalty:
     """``g(L)`` of the unit Laplacian as an operator.
 
-    ``g`` is a power of the eigenvalue, or a function that grows with it: the faster it grows around the k-th
-    eigenvalue, the smaller ``g(lambda_k) / g(lambda_k+1)``, which is the decoder's error (Theorems 3 to 5). The paper
-    mentions this and does not use it.
-
-    Attributes
-    ----------
-    L
-        Laplacian over its mean diagonal.
-    g
-        Whole number m for L^m, or a function of the eigenvalues, >= 0.
+    The faster ``g`` grows around the k-th eigenvalue, the smaller ``g(lambda_k) / g(lambda_k+1)``, which is the error
+    of the decoder (Theorems 3 to 5). The paper mentions this and does not use it.
     """
 
-    L: sp.csr_array
-    g: Filter
+    L: sp.csr_array  # over its mean diagonal
+    g: Filter  # whole number m for L^m, or a function of the eigenvalues, >= 0
 
     @classmethod
     def of(cls, graph: Graph, g: Filter, dtype: Any = np.float64) -> Penalty:
@@ -115,16 +107,14 @@ def fit_smooth(
 
     Parameters
     ----------
-    side
-        Graph, kept nodes and their importance weights w.
-    values
-        (m, k) signals on the kept nodes.
+    side, values
+        Graph, kept nodes and their importance weights w; (m, k) signals on the kept nodes.
     gamma
         Weight of the penalty, >= 0. Laplacians are divided by their mean diagonal.
     filter
         g: m for L^m, or a function of the eigenvalue.
     tol, max_iter
-        Scaled residual to stop at, see :func:`upsample`, and the conjugate-gradient iterations allowed.
+        Of the conjugate gradients, see :func:`upsample`.
     """
     if gamma < 0:
         raise ValueError(f"gamma must be >= 0, got {gamma}.")
@@ -136,14 +126,11 @@ def fit_smooth(
     check_reach(side.graph, side.indices)
     penalty = Penalty.of(side.graph, filter)
     known = values.astype(np.float64)
-    solution = (
-        _interpolate(penalty, side, known, tol, max_iter)
-        if gamma == 0
-        else _fit(penalty, side, known, gamma, tol / 10, max_iter)
-    )
-    return Solution(
-        solution.X.astype(values.dtype), solution.n_iter, solution.converged, solution.residual
-    ).warn_unless_converged("Decoding", REMEDY)
+    if gamma == 0:
+        solution = _interpolate(penalty, side, known, tol, max_iter)
+    else:
+        solution = _fit(penalty, side, known, gamma, tol / 10, max_iter)
+    return replace(solution, X=solution.X.astype(values.dtype)).warn_unless_converged("Decoding", REMEDY)
 
 
 def _interpolate(penalty: Penalty, side: SampledNodes, values: Array, tol: float, max_iter: int) -> Solution:
@@ -174,20 +161,25 @@ def _interpolate(penalty: Penalty, side: SampledNodes, values: Array, tol: float
 
 def _fit(penalty: Penalty, side: SampledNodes, values: Array, gamma: float, tol: float, max_iter: int) -> Solution:
     """Solve ``(M^T W M + gamma g(L)) S = M^T W values``."""
-    n_nodes = penalty.L.shape[0]
-    weights = side.root_weights() ** 2
-    mask, known = np.zeros(n_nodes), np.zeros((n_nodes, values.shape[1]))
-    mask[side.indices] = weights
-    known[side.indices] = weights[:, None] * values
+    weights = node_weights(side)
+    known = np.zeros((len(weights), values.shape[1]))
+    known[side.indices] = weights[side.indices, None] * values
     return solve_spd(
-        Operator(lambda X: mask[:, None] * X + gamma * (penalty @ X)),
+        Operator(lambda X: weights[:, None] * X + gamma * (penalty @ X)),
         known,
-        diagonal=mask + gamma * penalty.diagonal,
-        strong=lambda: penalty.strong_preconditioner(penalty.L, mask / gamma, gamma),
+        diagonal=weights + gamma * penalty.diagonal,
+        strong=lambda: penalty.strong_preconditioner(penalty.L, weights / gamma, gamma),
         preconditioner="jacobi" if callable(penalty.g) else "auto",
         tol=tol,
         max_iter=max_iter,
     )
+
+
+def node_weights(side: SampledNodes) -> Array:
+    """Return the importance weight (n,) of each node; 0 where it was dropped."""
+    weights = np.zeros(len(side.indices) if side.graph is None else side.graph.n_nodes)
+    weights[side.indices] = side.root_weights() ** 2
+    return weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,16 +31,10 @@ def decode_approximate2(
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Graph, kept nodes and importance weights of each side.
+    X_small, samples, features, n_components, filter
+        See :func:`~graphlowrank.decoders.decode_subspace`.
     data
         (n_samples, n_features) the full data in the units of X_small, or anything with ``data @ B`` and ``A @ data``.
-    n_components
-        Factors to keep; None counts the singular values of at least a tenth of the first.
-    filter
-        g: m for L^m, or a function of the eigenvalue.
     """
     factors = factorize(X_small, samples, features, n_components)
     extended = fit_smooth(features, factors.features_and_center, gamma=0.0, filter=filter)

@@ -16,14 +16,14 @@ class Decoder:
 
     Attributes
     ----------
-    name : str
+    name
         Value of the option ``decoder``.
-    decode : callable
+    decode
         ``decode(X_small, samples, features, *, n_components, data, **options) -> Decoded``; ``data`` is passed only if
         one axis is fitted.
-    fits : tuple of {"sample", "feature"}
-        Axes that are fitted to the full data. The others are interpolated over their graph.
-    needs_complete : bool
+    fits
+        Axes ("sample", "feature") that are fitted to the full data. The others are interpolated over their graph.
+    needs_complete
         Whether missing values are not allowed.
     """
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._backend import Array
+from ..linalg.blocks import row_blocks
 from ..models.losses import Huber
 from ..preprocessing.missing import column_median
 from ..sampling.nodes import SampledNodes
-from ..solvers.irls import irls
+from ..solvers.irls import UNFINISHED, irls
 from ..solvers.solution import Solution
 from .factors import Decoded, Factors, factorize, multiply
 
@@ -32,6 +32,7 @@ def decode_robust(
     n_components: int | None = None,
     corner: float | None = None,
     max_iter: int = MAX_ITER,
+    block_entries: int = BLOCK_ENTRIES,
 ) -> Decoded:
     """Huber regression of the data on the factors of the compressed matrix; no graph is needed (not in the paper).
 
@@ -41,32 +42,34 @@ def decode_robust(
        samples i;
     2. scores of every sample: ``min_S`` of the same over the kept features j.
 
-    Either step reads only the kept rows or columns of the data, and each feature, and each sample, is fitted by itself.
-    Where :func:`~graphlowrank.decoders.decode_subspace` interpolates what was left out from its neighbors, this
-    decoder fits what is particular to it, such as the illumination of one video frame.
+    Either step reads only the kept rows or columns of the data. Each feature, and each sample, is fitted by itself, so
+    what is particular to it is recovered, such as the illumination of one video frame.
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Kept nodes and importance weights of each side.
+    X_small, samples, features, n_components
+        See :func:`~graphlowrank.decoders.decode_subspace`; the graphs are not used.
     data
-        The full data, in the units of ``X_small``;
-        see :class:`~graphlowrank.preprocessing.block.ScaledData`.
-    n_components
-        Factors to keep; None counts the singular values of at least a tenth of the first.
+        The full data in the units of ``X_small``, see :class:`~graphlowrank.preprocessing.block.ScaledData`.
     corner
         Where the loss turns from quadratic to linear, in the units of ``X_small``; None for three times the median
         distance between the compressed matrix and the data.
     max_iter
         Reweighted least-squares steps allowed to each feature and each sample.
+    block_entries
+        Entries of the data that are copied at a time.
     """
     factors = factorize(X_small, samples, features, n_components)
     errors = measure_errors(factors, data, samples, features)
     corner = errors.corner if corner is None else corner
-    directions = fit_features(data, factors, samples, errors, corner=corner, max_iter=max_iter)
-    scores = fit_samples(data, directions.X, factors, features, errors, corner=corner, max_iter=max_iter)
+    directions = fit_features(
+        data, factors, samples, errors, corner=corner, max_iter=max_iter, block_entries=block_entries
+    )
+    kept, ridge, fits = directions.X[features.indices], errors.penalty(factors.samples), []
+    for part in row_blocks(data.shape[0], len(kept), entries=block_entries):
+        Y = data.block(part, features.indices) - kept[:, -1]
+        fits.append(irls(Y, kept[:, :-1].T, Huber(corner), importance=features.weights, ridge=ridge, max_iter=max_iter))
+    scores = _joined(fits)
     for side, found in (("features", directions), ("samples", scores)):
         found.warn_unless_converged(f"the robust decoder on the {side}", "raise max_iter in decoder_options")
     return multiply(scores, directions)
@@ -95,53 +98,34 @@ class Errors:
 
 def measure_errors(factors: Factors, data: Any, samples: SampledNodes, features: SampledNodes) -> Errors:
     """Compare the data with the compressed matrix."""
-    model = factors.samples @ factors.features.T + factors.center
-    return Errors(float(np.nanmedian(np.abs(data.block(samples.indices, features.indices) - model))))
+    return Errors(float(np.nanmedian(np.abs(data.block(samples.indices, features.indices) - factors.product()))))
 
 
 def fit_features(
-    data: Any, factors: Factors, samples: SampledNodes, errors: Errors, *, corner: float, max_iter: int = MAX_ITER
-) -> Solution:
-    """(n_features, k + 1) factors of every feature, and its center, from the kept samples."""
-    scores = factors.samples
-    regressors = np.vstack([scores.T, np.ones((1, len(scores)), dtype=scores.dtype)])
-    ridge = np.append(errors.penalty(factors.features), 0.0)
-
-    def fit(part: slice) -> Solution:
-        Y = np.ascontiguousarray(data.block(samples.indices, part).T)
-        start = np.zeros((len(Y), len(regressors)))
-        start[:, -1] = column_median(Y[:, :: max(1, Y.shape[1] // START_SAMPLES)].T)
-        options: dict[str, Any] = {"importance": samples.weights, "max_iter": max_iter}
-        return irls(Y, regressors, Huber(corner), start=start, ridge=ridge, **options)
-
-    return _in_blocks(data.shape[1], len(scores), fit)
-
-
-def fit_samples(
     data: Any,
-    directions: Array,
     factors: Factors,
-    features: SampledNodes,
+    samples: SampledNodes,
     errors: Errors,
     *,
     corner: float,
     max_iter: int = MAX_ITER,
+    block_entries: int = BLOCK_ENTRIES,
 ) -> Solution:
-    """(n_samples, k) scores of every sample, from the kept features."""
-    kept, ridge = directions[features.indices], errors.penalty(factors.samples)
+    """(n_features, k + 1) factors of every feature, and its center, from the kept samples."""
+    scores, loss = factors.samples, Huber(corner)
+    regressors = np.vstack([scores.T, np.ones((1, len(scores)), dtype=scores.dtype)])
+    ridge, fits = np.append(errors.penalty(factors.features), 0.0), []
+    for part in row_blocks(data.shape[1], len(scores), entries=block_entries):
+        Y = np.ascontiguousarray(data.block(samples.indices, part).T)
+        start = np.zeros((len(Y), len(regressors)))
+        start[:, -1] = column_median(Y[:, :: max(1, Y.shape[1] // START_SAMPLES)].T)
+        fits.append(irls(Y, regressors, loss, start=start, importance=samples.weights, ridge=ridge, max_iter=max_iter))
+    return _joined(fits)
 
-    def fit(part: slice) -> Solution:
-        Y = data.block(part, features.indices) - kept[:, -1]
-        options: dict[str, Any] = {"importance": features.weights, "max_iter": max_iter}
-        return irls(Y, kept[:, :-1].T, Huber(corner), ridge=ridge, **options)
 
-    return _in_blocks(data.shape[0], len(kept), fit)
-
-
-def _in_blocks(n: int, width: int, fit: Callable[[slice], Solution]) -> Solution:
-    """Fit ``n`` rows of ``width`` entries a block at a time, so that no copy of the whole data is made."""
-    rows = max(1, BLOCK_ENTRIES // max(width, 1))
-    parts = [fit(slice(start, min(start + rows, n))) for start in range(0, n, rows)]
-    unfinished = sum(part.residual * len(part.X) for part in parts) / n
-    most = max(part.n_iter for part in parts)
-    return Solution(np.concatenate([part.X for part in parts]), most, converged=unfinished <= 0.01, residual=unfinished)
+def _joined(fits: list[Solution]) -> Solution:
+    """Solution of all rows from those of consecutive blocks."""
+    X = np.concatenate([fit.X for fit in fits])
+    unfinished = sum(fit.residual * len(fit.X) for fit in fits) / len(X)
+    most = max(fit.n_iter for fit in fits)
+    return Solution(X, most, converged=unfinished <= UNFINISHED, residual=unfinished)

@@ -18,29 +18,17 @@ def component_scores(
 ) -> Array:
     """``argmin_S loss((X - offset) / feature_scale - S components)`` for each sample, (n_samples, n_components).
 
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Samples; NaN is ignored.
-    components : ndarray of shape (n_components, n_features)
-        Orthonormal rows.
-    offset : ndarray of shape (n_features,)
-        Center of the features.
-    feature_scale : ndarray of shape (n_features,) or None
-        Units of the features; None for 1.
-    loss, huber_delta
-        Loss, in the units of the scaled data.
+    NaN is ignored; the rows of ``components`` are orthonormal; the loss is in the units of the scaled data.
     """
     scores = []
     with single_threaded_libraries():  # the same rounding whatever the number of threads
         for block in row_blocks(len(X), X.shape[1], entries=BLOCK_ENTRIES):
-            centered = dense_rows(X[block])
-            centered = centered - offset.astype(centered.dtype)
+            rows = dense_rows(X[block])
+            centered = rows - offset.astype(rows.dtype)
             if feature_scale is not None:
                 centered /= feature_scale.astype(centered.dtype)
-            scores.append(
-                robust_scores(centered, components.astype(centered.dtype), loss=loss, huber_delta=huber_delta)
-            )
+            directions = components.astype(centered.dtype)
+            scores.append(robust_scores(centered, directions, loss=loss, huber_delta=huber_delta))
     return np.concatenate(scores)
 
 

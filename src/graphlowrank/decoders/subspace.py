@@ -25,9 +25,8 @@ def decode_subspace(
 ) -> Decoded:
     """``min tr(U^T g(L) U)  s.t.  M U = U_small`` on each side; ``X = U S V^T`` (Algorithm 2, subspace upsampling).
 
-    The mean of the clean samples is taken off, the singular vectors of the rest are upsampled on the two graphs and
-    multiplied, and the mean, upsampled too, is put back: on the sampled block the result is the truncated ``X_small``
-    itself. The product is re-factored so that its factors are orthonormal.
+    The singular vectors of the centered ``X_small``, and its mean sample, are upsampled on the two graphs and
+    multiplied: on the sampled block the result is the truncated ``X_small`` itself.
 
     Parameters
     ----------
@@ -44,7 +43,17 @@ def decode_subspace(
         ``sqrt(n p / (m_samples m_features (1 - delta)))``, as the paper does, instead of interpolating. The constant
         delta is not known; 0 is its ideal value.
     """
-    return _decode(X_small, samples, features, n_components, (0.0, 0.0), filter, delta if normalize else None)
+    if normalize and not 0 <= delta < 1:
+        raise ValueError(f"delta must be in [0, 1), got {delta}.")
+    factors = factorize(X_small, samples, features, n_components)
+    scores = fit_smooth(samples, factors.samples, gamma=0.0, filter=filter)
+    directions = fit_smooth(features, factors.features_and_center, gamma=0.0, filter=filter)
+    if normalize:
+        scores = _rescaled(samples, factors.samples, scores)
+        directions = _rescaled(features, factors.features, directions)
+        if not (samples.complete and features.complete):
+            scores = replace(scores, X=scores.X / scores.X.dtype.type(np.sqrt(1 - delta)))
+    return multiply(scores, directions)
 
 
 def decode_approximate(
@@ -63,43 +72,16 @@ def decode_approximate(
 
     Parameters
     ----------
-    X_small
-        (m_samples, m_features) compressed matrix.
-    samples, features
-        Graph, kept nodes and importance weights of each side.
-    n_components
-        Factors to keep; None counts the singular values of at least a tenth of the first.
+    X_small, samples, features, n_components, filter
+        See :func:`decode_subspace`.
     gamma_samples, gamma_features
         Weights of the penalties, >= 0 (gamma' in the paper). Laplacians are divided by their mean diagonal.
-    filter
-        g: m for L^m, or a function of the eigenvalue.
     """
-    return _decode(X_small, samples, features, n_components, (gamma_samples, gamma_features), filter, None)
-
-
-def _decode(
-    X_small: Array,
-    samples: SampledNodes,
-    features: SampledNodes,
-    n_components: int | None,
-    gammas: tuple[float, float],
-    g: Filter,
-    delta: float | None,
-) -> Decoded:
-    """Both decoders; ``delta`` applies the paper's normalization."""
     factors = factorize(X_small, samples, features, n_components)
-    scores = fit_smooth(samples, factors.samples, gamma=gammas[0], filter=g)
-    directions = fit_smooth(features, factors.features_and_center, gamma=gammas[1], filter=g)
-    if delta is not None:
-        if not 0 <= delta < 1:
-            raise ValueError(f"delta must be in [0, 1), got {delta}.")
-        scores, directions = (
-            _rescaled(samples, factors.samples, scores),
-            _rescaled(features, factors.features, directions),
-        )
-        if not (samples.complete and features.complete):
-            scores = replace(scores, X=scores.X / scores.X.dtype.type(np.sqrt(1 - delta)))
-    return multiply(scores, directions)
+    return multiply(
+        fit_smooth(samples, factors.samples, gamma=gamma_samples, filter=filter),
+        fit_smooth(features, factors.features_and_center, gamma=gamma_features, filter=filter),
+    )
 
 
 def _rescaled(side: SampledNodes, small: Array, extended: Solution) -> Solution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,14 +36,11 @@ def upsample(
     ----------
     graph
         Graph on all n nodes; every component must hold a kept node.
-    keep
-        (m,) sorted indices of the kept nodes.
-    values
-        (m, k) signals on them.
-    tol
-        Every value is within about ``tol`` of its neighbors' weighted mean, relative to the largest such mean.
-    max_iter
-        Conjugate-gradient iterations allowed.
+    keep, values
+        (m,) sorted indices of the kept nodes, and (m, k) signals on them.
+    tol, max_iter
+        Every value is within about ``tol`` of its neighbors' weighted mean, relative to the largest such mean;
+        conjugate-gradient iterations allowed.
     preconditioner
         "jacobi", "multigrid" (needs pyamg: ``pip install graphlowrank[amg]``), or "auto": Jacobi, then multigrid if
         that stalls and pyamg is there. Multigrid pays on long paths and on grids with few kept nodes.
@@ -88,9 +86,7 @@ def upsample(
     remedy = "the graph has long thin parts; keep more nodes or raise n_neighbors"
     if preconditioner == "auto" and not pyamg_installed():
         remedy += ", or pip install graphlowrank[amg] for a solver that does not mind them"
-    return Solution(signals, solution.n_iter, solution.converged, solution.residual).warn_unless_converged(
-        "Decoding", remedy
-    )
+    return replace(solution, X=signals).warn_unless_converged("Decoding", remedy)
 
 
 def _no_faint_ties(graph: Graph) -> bool:
