@@ -12,13 +12,11 @@
 """
 
 from ..metrics import conductance
-from .consensus import consensus
 from .kmeans import Scores, k_means, leading_directions
-from .labels import Labels, decode_labels, labels_of_new
+from .labels import Labels, consensus, decode_labels, labels_of_new
 from .merging import merge, modularity_path
-from .proposals import Candidate, candidates
 from .refinement import refine
-from .selection import Partition, select
+from .selection import Candidate, Partition, candidates, select
 
 __all__ = [
     "Candidate",

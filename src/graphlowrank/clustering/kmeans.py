@@ -36,15 +36,13 @@ def k_means(
 
     Parameters
     ----------
-    points : ndarray of shape (n, d)
-        Points.
+    points, weights
+        (n, d), and their (n,) weights; None for ones.
     n_clusters, n_init, random_state
         As in :class:`sklearn.cluster.KMeans`.
-    weights : ndarray of shape (n,) or None
-        Weights of the points.
-    fewer : bool
+    fewer
         Give no warning if coinciding points make fewer clusters.
-    fit_on : int or None
+    fit_on
         Fit the centers on so many random points; None for all.
     """
     points = points.astype(np.float64)  # scikit-learn would convert single precision at every distance
@@ -66,12 +64,13 @@ def leading_directions(
     """Left singular vectors (n_kept_samples, k) and singular values (k,): enough for either kind of scores."""
     if feature_weights is not None:
         X_small = X_small * np.sqrt(feature_weights).astype(X_small.dtype)
+    at_least = _n_directions(n_clusters, X_small.shape)
+    if sample_weights is None:
+        return leading_svd(X_small, at_least=at_least)[:2]
     # With importance weights the directions represent the samples left out; the coordinates are per sample.
-    rows = None if sample_weights is None else np.sqrt(sample_weights).astype(X_small.dtype)[:, None]
-    left, values, _ = leading_svd(
-        X_small if rows is None else rows * X_small, at_least=_n_directions(n_clusters, X_small.shape)
-    )
-    return (left if rows is None else left / rows), values
+    rows = np.sqrt(sample_weights).astype(X_small.dtype)[:, None]
+    left, values, _ = leading_svd(rows * X_small, at_least=at_least)
+    return left / rows, values
 
 
 def _n_directions(n_clusters: int, shape: tuple[int, ...]) -> int:

@@ -1,12 +1,15 @@
-"""Cluster labels of all samples: from those of the kept samples (Algorithm 3), and for new samples."""
+"""Cluster labels: of all samples from the kept ones (Algorithm 3), consensus of several draws, and of new samples."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import check_random_state
 
 from .._typing import Array, RandomState
@@ -19,29 +22,18 @@ from ..sampling.nodes import SampledNodes
 from .kmeans import Scores, cluster_scores, k_means, leading_directions
 
 MEMBERSHIP_TOL = 1e-5
+TIE_BREAK = 1e-6  # of a membership
 FIT_ON = 20_000  # kept samples that k-means fits its centers on
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Cluster of each sample.
+    """Cluster of each sample."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_samples,)
-        Cluster labels.
-    soft_labels : ndarray of shape (n_samples, n_clusters)
-        Membership: rows are non-negative and sum to 1.
-    scores : str
-        What k-means clustered: "whitened" or "scaled".
-    rank : int
-        Rank of the compressed matrix: singular values of at least a tenth of the first.
-    """
-
-    labels: Array
-    soft_labels: Array
-    scores: str
-    rank: int
+    labels: Array  # (n_samples,)
+    soft_labels: Array  # (n_samples, n_clusters) membership: rows are non-negative and sum to 1
+    scores: str  # what k-means clustered: "whitened" or "scaled"
+    rank: int  # of the compressed matrix: singular values of at least a tenth of the first
 
 
 def decode_labels(
@@ -63,24 +55,20 @@ def decode_labels(
 
     Parameters
     ----------
-    X_small : ndarray of shape (n_kept_samples, n_kept_features)
-        Solution of FRPCAG.
-    samples : SampledNodes
+    X_small
+        (n_kept_samples, n_kept_features) solution of FRPCAG.
+    samples
         Graph on all samples (None if everything was kept), kept nodes and importance weights.
-    n_clusters : int
-        Number of clusters.
-    feature_weights : ndarray of shape (n_kept_features,) or None
-        Importance weights of the kept features; None for ones.
-    directions : tuple of ndarray, or None
+    feature_weights
+        (n_kept_features,) importance weights of the kept features; None for ones.
+    directions
         :func:`~graphlowrank.clustering.kmeans.leading_directions` of ``X_small``, if they are known.
-    gamma : float
+    gamma
         See above. The Laplacian is divided by its mean diagonal.
-    scores : {"whitened", "scaled"}
+    scores
         See :func:`~graphlowrank.clustering.kmeans.cluster_scores`.
-    n_init : int
-        Restarts of k-means.
-    random_state : int, RandomState or None
-        Seed of k-means.
+    n_clusters, n_init, random_state
+        Number of clusters, and restarts and seed of k-means.
     """
     rng = check_random_state(random_state)
     directions = directions or leading_directions(X_small, n_clusters, samples.weights, feature_weights)
@@ -91,24 +79,36 @@ def decode_labels(
 
 
 def interpolate_labels(
-    small: Array,
-    samples: SampledNodes,
-    n_clusters: int,
-    dtype: Any = np.float64,
-    *,
-    gamma: float = 0.0,
-    tol: float = MEMBERSHIP_TOL,
+    small: Array, samples: SampledNodes, n_clusters: int, dtype: Any, *, gamma: float, tol: float = MEMBERSHIP_TOL
 ) -> tuple[Array, Array]:
     """Hard (n,) and soft (n, n_clusters) labels of all samples from the labels of the kept ones."""
     indicators = np.eye(n_clusters, dtype=dtype)[small]
-    return pool(fit_smooth(samples, indicators, gamma=gamma, tol=tol).X)
-
-
-def pool(indicators: Array) -> tuple[Array, Array]:
-    """Hard and soft labels from interpolated indicators (Algorithm 3, step 3)."""
-    soft = np.clip(indicators, 0, None)
+    soft = np.clip(fit_smooth(samples, indicators, gamma=gamma, tol=tol).X, 0, None)  # Algorithm 3, step 3
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), np.finfo(soft.dtype).tiny)
     return soft.argmax(axis=1), soft
+
+
+def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
+    """Mean of several memberships (n_samples, n_clusters), whose rows sum to 1.
+
+    Clusters are matched to those of ``memberships[first]``, so that as many samples as possible agree.
+    """
+    reference = memberships[first].argmax(axis=1)
+    mean = np.mean([_match(membership, reference) for membership in memberships], axis=0)
+    # A cluster that few partitions have can lose every sample: it keeps its strongest one.
+    for empty in np.setdiff1d(reference, mean.argmax(axis=1)):
+        sample = int(mean[:, empty].argmax())
+        winner = int(mean[sample].argmax())
+        mean[sample, [empty, winner]] = mean[sample, [winner, empty]] + [TIE_BREAK, -TIE_BREAK]
+    return mean
+
+
+def _match(membership: Array, reference: Array) -> Array:
+    """Columns in the order of best agreement with the reference."""
+    every = np.arange(membership.shape[1])  # so that an empty cluster has its row
+    counts = contingency_matrix(np.r_[reference, every], np.r_[membership.argmax(axis=1), every])
+    _, columns = linear_sum_assignment(counts, maximize=True)
+    return membership[:, columns]
 
 
 def labels_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int) -> Array:

@@ -17,21 +17,7 @@ def refine(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
     """Move nodes to clusters of their neighbors while the mean conductance falls.
 
     Each pass finds the nodes whose move would gain, then moves them one after another if it still does. No cluster is
-    emptied, and isolated nodes stay.
-
-    Parameters
-    ----------
-    weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric edge weights.
-    labels : ndarray of shape (n_nodes,)
-        Cluster labels below ``n_clusters``.
-    n_clusters : int
-        Number of clusters.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
-        Labels whose mean conductance is not higher.
+    emptied, and isolated nodes stay. ``weights`` are symmetric; the new labels (n_nodes,) never raise the conductance.
     """
     make_pass = _compiled_pass if weights.nnz > COMPILED_ABOVE else _plain_pass
     labels = labels.astype(np.int64)

@@ -1,48 +1,101 @@
-"""Select the partition with the lowest conductance on the graph of all samples."""
+"""Propose partitions of the kept samples, and select the one of lowest conductance on the graph of all samples.
+
+Constants were chosen on the sets of docs/choices.md ("What was tried").
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array
+from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
+from .kmeans import Scores, cluster_scores, k_means
 from .labels import interpolate_labels
-from .proposals import Candidate
+from .merging import merge
 from .refinement import refine
 
-# Chosen on the sets of docs/choices.md ("What was tried").
+N_STARTS = 10  # of k-means
+FIT_ON = 2500  # kept samples that k-means fits its centers on
+FINE_FACTORS = (2, 3)  # times as many clusters, to be merged: they depend less on the start of k-means
+MIN_FINE_SIZE = 20  # mean size of a fine cluster: links between smaller ones are random
 MAX_MEMBERSHIPS = 3e6  # samples x clusters x candidates to interpolate
 MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
 ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
 SCALED_HANDICAP = 0.03  # conductance by which scaled scores must win; on faces and digits they wrongly lead by 0.015
 OWN_SHARE = 0.6  # of the membership
 
+Method = Literal["k-means", "merged"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A partition of the kept samples."""
+
+    labels: Array  # (n_kept,)
+    gamma: float  # gamma_samples of the low-rank matrix
+    scores: str  # what k-means clustered: "whitened" or "scaled"
+    method: Method  # k-means, or finer clusters of k-means merged
+    conductance: float  # mean conductance on the graph of the kept samples
+    rank: int  # of the low-rank matrix
+
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The selected partition of all samples.
+    """The selected partition of all samples."""
 
-    Attributes
+    labels: Array  # (n_samples,)
+    soft_labels: Array  # (n_samples, n_clusters) membership, see :func:`neighbor_shares`
+    candidate: Candidate  # where it comes from
+    conductance: float  # mean conductance on the graph of all samples
+
+
+def candidates(
+    directions: tuple[Array, Array],
+    weights: sp.csr_array,
+    n_clusters: int,
+    scores: Scores,
+    gamma: float,
+    rng: np.random.RandomState,
+    sample_weights: Array | None = None,
+) -> list[Candidate]:
+    """Partitions from one low-rank matrix: the best k-means start by conductance, and merged finer clusters.
+
+    Parameters
     ----------
-    labels : ndarray of shape (n_samples,)
-        Cluster labels.
-    soft_labels : ndarray of shape (n_samples, n_clusters)
-        Membership, see :func:`neighbor_shares`.
-    candidate : Candidate
-        Where it comes from.
-    conductance : float
-        Mean conductance on the graph of all samples.
+    directions
+        :func:`~graphlowrank.clustering.kmeans.leading_directions` of the compressed matrix.
+    weights, sample_weights
+        (n_kept, n_kept) edge weights of the graph of the kept samples, and their (n_kept,) importance weights.
+    n_clusters, scores
+        Number of clusters, and what k-means clusters.
+    gamma
+        gamma_samples of the low-rank matrix, recorded in the candidates.
+    rng
+        Seeds k-means.
     """
+    points, used = cluster_scores(*directions, n_clusters, scores)
+    rank = rank_of(directions[1])
 
-    labels: Array
-    soft_labels: Array
-    candidate: Candidate
-    conductance: float
+    def partition(k: int, *, fewer: bool = False) -> Array:
+        return k_means(points, k, 1, rng, sample_weights, fewer=fewer, fit_on=FIT_ON)
+
+    def candidate(method: Method, labels: Array) -> Candidate:
+        return Candidate(labels, gamma, used, method, conductance(weights, labels, n_clusters), rank)
+
+    starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
+    found = [min(starts, key=lambda one: one.conductance)]
+    for factor in FINE_FACTORS:
+        if len(points) >= MIN_FINE_SIZE * factor * n_clusters:
+            fine = partition(factor * n_clusters, fewer=True)
+            found.append(candidate("merged", merge(weights, fine, n_clusters)))
+    return found
 
 
 def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, gamma: float = 0.0) -> Partition:
@@ -50,13 +103,11 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
 
     Parameters
     ----------
-    found : sequence of Candidate
+    found
         Partitions of the kept samples.
-    samples : SampledNodes
-        Graph of all samples, and the kept ones.
-    n_clusters : int
-        Number of clusters.
-    gamma : float
+    samples, n_clusters
+        Graph of all samples, and the kept ones; number of clusters.
+    gamma
         0 keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
@@ -83,9 +134,8 @@ def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best candidates of each method by conductance on the graph of the kept samples."""
     ordered = sorted(found, key=lambda one: one.conductance + _handicap(one, found))
     length = n_interpolated(cost) // 2
-    return [
-        one for method in ("k-means", "merged") for one in [one for one in ordered if one.method == method][:length]
-    ]
+    by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
+    return by_k_means[:length] + merged[:length]
 
 
 def _handicap(candidate: Candidate, found: Sequence[Candidate]) -> float:
