@@ -27,8 +27,8 @@ from sklearn.datasets import load_digits
 
 from graphlowrank._progress import Progress
 from graphlowrank.auto import choose_outlier_filter
-from graphlowrank.auto.gamma_search import GRID, choose_gammas, hold_out
-from graphlowrank.auto.gammas import FIXED
+from graphlowrank.auto.gamma_search import choose_gammas, hold_out
+from graphlowrank.auto.gammas import FIXED, GRID
 from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
 from graphlowrank.decoders.subspace import decode_subspace
 from graphlowrank.linalg.svd import leading_svd, rank_of

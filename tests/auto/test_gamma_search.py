@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import graphlowrank.auto.gamma_search as module
 from graphlowrank import CompressivePCA
-from graphlowrank.auto.gamma_search import GRID, choose_gammas, climb, descend, hold_out
+from graphlowrank.auto.gamma_search import choose_gammas, climb, descend, hold_out
+from graphlowrank.auto.gammas import GRID
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.models import CompressedProblem

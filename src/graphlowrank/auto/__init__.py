@@ -9,31 +9,28 @@
     choose_laplacian         Laplacian of the model
     n_kept                   samples and features that are kept
     fixed_gammas, gamma_path, validated_gammas   gammas: defaults, the clustering path, validation on held-out entries
-    choose_rank              singular values above the noise
+    rank_choice              rank of the answer: singular values above the noise
 """
 
 from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, downsampling_choice, n_kept
-from .gamma_search import GammaChoice, choose_gammas
-from .gammas import fixed_gammas, gamma_choices, gamma_path, validated_gammas, validates_gammas
+from .gamma_search import gamma_choices, validated_gammas, validates_gammas
+from .gammas import fixed_gammas, gamma_path
 from .graphs import choose_laplacian, choose_n_neighbors, graph_choices
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
-from .rank import choose_rank, rank_choice
+from .rank import rank_choice
 from .scaling import choose_recovery_scaling, choose_scaling
 
 __all__ = [
     "AS_GIVEN",
     "DEFAULT_RANK",
     "Choice",
-    "GammaChoice",
     "check_sizes",
-    "choose_gammas",
     "choose_laplacian",
     "choose_n_clusters",
     "choose_n_neighbors",
     "choose_outlier_filter",
-    "choose_rank",
     "choose_recovery_scaling",
     "choose_scaling",
     "downsampling_choice",

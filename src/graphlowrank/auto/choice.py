@@ -10,18 +10,8 @@ AS_GIVEN = "as given"
 
 @dataclass(frozen=True)
 class Choice:
-    """A value that was used, and why.
-
-    Attributes
-    ----------
-    name : str
-        Parameter.
-    value : object
-        Its value.
-    reason : str
-        Why, in a sentence.
-    """
+    """The value of a parameter that was used, and why."""
 
     name: str
     value: Any
-    reason: str
+    reason: str  # a sentence

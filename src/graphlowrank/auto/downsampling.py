@@ -23,17 +23,7 @@ FEW = 10  # kept nodes that get a warning
 
 
 def n_kept(options: Options, shape: tuple[int, int], rank: int | None = None) -> tuple[int, int]:
-    """Numbers of samples and features to keep.
-
-    Parameters
-    ----------
-    options : Options
-        ``downsampling`` and ``sampling`` decide; "auto" depends on the graphs and the decoder.
-    shape : tuple of int
-        (n_samples, n_features).
-    rank : int or None
-        Rank or number of clusters, if known: more of them need more samples.
-    """
+    """Numbers of samples and features to keep; a higher ``rank``, or number of clusters, needs more samples."""
     rates = options.downsampling
     if is_auto(rates):
         rates = _auto_rates(options, shape, rank)
@@ -49,17 +39,17 @@ def n_kept(options: Options, shape: tuple[int, int], rank: int | None = None) ->
 
 def _auto_rates(options: Options, shape: tuple[int, int], rank: int | None) -> tuple[float, float]:
     n_samples, n_features = shape
-    # Without a graph the nodes left out could not be decoded, unless the decoder fits them to the data.
-    decodable = {
-        axis: options.graph_of(axis) is not None or not options.decoder_record.interpolates(axis)
-        for axis in ("sample", "feature")
-    }
+
+    def decodable(axis: AxisName) -> bool:
+        # Without a graph the nodes left out could not be decoded, unless the decoder fits them to the data.
+        return options.graph_of(axis) is not None or not options.decoder_record.interpolates(axis)
+
     b = 1.0
-    if decodable["feature"]:
+    if decodable("feature"):
         b = min(max(n_features / MIN_FEATURES, 1.0), MAX_FEATURE_RATE)
         # Sparse data may have a million features: even the fewest samples would not fit.
         b = max(b, n_features * min(n_samples, MIN_SAMPLES) / MAX_ENTRIES)
-    a = n_samples / enough_samples(round(n_features / b), rank) if decodable["sample"] else 1.0
+    a = n_samples / enough_samples(round(n_features / b), rank) if decodable("sample") else 1.0
     return min(max(a, 1.0), MAX_SAMPLE_RATE), b
 
 

@@ -16,7 +16,7 @@ outliers in the held-out entries affect all candidates equally. Four points matt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -24,16 +24,24 @@ from sklearn.utils import check_random_state
 from .._backend import Array
 from .._typing import RandomState
 from ..decoders.factors import factorize
+from ..graphs import Graph
+from ..graphs.laplacian import LaplacianKind
 from ..linalg.svd import leading_svd
 from ..models import CompressedProblem
 from ..models.frpcag_path import FRPCAGPath, spectrum_of
+from ..options import Options, is_auto
 from ..preprocessing.robust_statistics import std_from_absolute
+from ..reduction import reduce_graph
+from ..sampling import draw
 from ..sampling.nodes import SampledNodes
 from ..solvers.admm import ADMMState
+from .choice import AS_GIVEN, Choice
+from .gammas import GRID, START
 from .rank import choose_rank
 
-GRID = tuple(10.0 ** (half / 2) for half in range(-3, 5))  # gammas from 0.03, where the l1 loss hardly moves, to 100
-START = (3, 2)  # indices into the grid: gammas 1 and 0.3
+# Size of the part of the compressed matrix that gammas are chosen on; larger parts choose the same (MNIST).
+MAX_NODES, MIN_SAMPLES, ENTRIES = 800, 400, 200_000
+MIN_WEIGHT = 1e-6  # of the largest: factors are divided by the roots of the weights
 STRIDE = 2  # grid steps of the coarse search: a factor of 10
 HELD_OUT_SHARE, HELD_OUT_SHARE_SMALL = 0.2, 0.3  # of the entries of large and of small blocks
 MIN_HELD_OUT, MAX_HELD_OUT = 5_000, 50_000
@@ -48,7 +56,8 @@ CLIP = 3.0  # in standard deviations of the noise: residuals beyond are outliers
 # Tolerance of a candidate in multiples of the final one: less noise asks for more accurate candidates.
 MIN_TOL_FACTOR, MAX_TOL_FACTOR, TOL_FACTOR_PER_NOISE = 3.0, 9.0, 18.0
 
-Pair = tuple[int, int]
+Pair = tuple[int, int]  # indices into the grid
+Fixed = tuple[float | None, float | None]  # gammas that are not searched
 
 
 @dataclass(frozen=True)
@@ -64,37 +73,87 @@ class Trial:
 
 @dataclass(frozen=True)
 class GammaChoice:
-    """Gammas and rank chosen by :func:`choose_gammas`.
+    """Gammas and rank chosen by :func:`choose_gammas`."""
 
-    Attributes
-    ----------
-    gamma_samples, gamma_features : float
-        Chosen gammas; fixed ones as given, 0 without a graph.
-    rank : int or None
-        Given or estimated; None if it could not be estimated (fewer than ten samples or features).
-    noise : float
-        Robust standard deviation of the errors on held-out entries, in units of the block; NaN if unknown.
-    trials : tuple of Trial
-        Pairs in the order of evaluation.
-    n_iter : int
-        Iterations of all trials.
-    reason : str
-        One sentence.
-    """
-
-    gamma_samples: float
+    gamma_samples: float  # fixed ones as given, 0 without a graph
     gamma_features: float
-    rank: int | None
-    noise: float
-    trials: tuple[Trial, ...]
-    n_iter: int
+    rank: int | None  # None if it could not be estimated (fewer than ten samples or features)
+    noise: float  # robust standard deviation of the errors on held-out entries, in units of the block; NaN if unknown
+    trials: tuple[Trial, ...]  # in the order of evaluation
     reason: str
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all trials."""
+        return sum(trial.n_iter for trial in self.trials)
+
+
+def validates_gammas(options: Options) -> bool:
+    """Whether there is something to choose: FRPCAG, and a gamma or the rank is not given."""
+    given = not is_auto(options.gamma_samples) and not is_auto(options.gamma_features)
+    return options.solver == "frpcag" and not (given and options.n_components is not None)
+
+
+def validated_gammas(
+    problem: CompressedProblem,
+    graphs: tuple[Graph | None, Graph | None],
+    laplacian: LaplacianKind,
+    options: Options,
+    rng: np.random.RandomState,
+) -> GammaChoice | None:
+    """Gammas and rank by validation on held-out entries of (a part of) the compressed matrix; None if all are given."""
+    if not validates_gammas(options):
+        return None
+    samples, features = (
+        None if is_auto(gamma) else float(gamma) for gamma in (options.gamma_samples, options.gamma_features)
+    )
+    X = problem.X
+    columns, of_features = _part(graphs[1], X.shape[1], MAX_NODES, X.T, rng)
+    n_rows = min(max(ENTRIES // len(columns), MIN_SAMPLES), MAX_NODES)
+    rows, of_samples = _part(graphs[0], X.shape[0], n_rows, X, rng)
+    part = np.ix_(rows, columns)
+    small = replace(
+        problem,
+        X=X[part],
+        L_samples=of_samples and of_samples.unit_laplacian(laplacian),
+        L_features=of_features and of_features.unit_laplacian(laplacian),
+        sample_weights=_positive(problem.sample_weights, rows),
+        feature_weights=_positive(problem.feature_weights, columns),
+        X0=None if problem.X0 is None else problem.X0[part],
+    )
+    return choose_gammas(small, fixed=(samples, features), rank=options.n_components, random_state=rng)
+
+
+def _part(
+    graph: Graph | None, size: int, at_most: int, points: Array, rng: np.random.RandomState
+) -> tuple[Array, Graph | None]:
+    """At most so many nodes, some of every connected component, and the graph reduced to them."""
+    if size <= at_most:
+        return np.arange(size), graph
+    kept = draw(graph or size, at_most, random_state=rng)
+    return kept, reduce_graph(graph, kept, points, "auto", 0, rng)
+
+
+def _positive(weights: Array | None, nodes: Array) -> Array | None:
+    if weights is None:
+        return None
+    part = weights[nodes]
+    return np.maximum(part, MIN_WEIGHT * part.max())
+
+
+def gamma_choices(options: Options, gammas: tuple[float, float], found: GammaChoice | None) -> list[Choice]:
+    """Report both gammas; ``found`` is the result of validation, if there was one."""
+    reason = "default" if found is None else found.reason
+    return [
+        Choice(name, value, reason if is_auto(getattr(options, name)) else AS_GIVEN)
+        for name, value in zip(("gamma_samples", "gamma_features"), gammas, strict=True)
+    ]
 
 
 def choose_gammas(
     problem: CompressedProblem,
     *,
-    fixed: tuple[float | None, float | None] = (None, None),
+    fixed: Fixed = (None, None),
     rank: int | None = None,
     random_state: RandomState = None,
 ) -> GammaChoice:
@@ -106,14 +165,12 @@ def choose_gammas(
 
     Parameters
     ----------
-    problem : CompressedProblem
+    problem
         The compressed matrix in units of its mean absolute deviation, Laplacians with mean diagonal 1, and the options
         of FRPCAG; its gammas are ignored. Candidates are solved to a larger tolerance than ``problem.tol``.
-    fixed : tuple of (float or None)
-        Gammas that are not searched.
-    rank : int or None
-        Rank of the answer; None estimates it.
-    random_state : int, RandomState or None
+    fixed, rank
+        Gammas that are not searched; rank of the answer, None to estimate it.
+    random_state
         Draws the held-out entries.
 
     Examples
@@ -128,15 +185,20 @@ def choose_gammas(
     (True, 0.0)
     """
     X, laplacians = problem.X, (problem.L_samples, problem.L_features)
-    given = [0.0 if L is None and gamma is None else gamma for gamma, L in zip(fixed, laplacians, strict=True)]
-    fixed = (given[0], given[1])
+    samples, features = (
+        0.0 if L is None and gamma is None else gamma for gamma, L in zip(fixed, laplacians, strict=True)
+    )
+    fixed = samples, features
     movable = tuple(axis for axis in (0, 1) if fixed[axis] is None)
+    obstacle = None
     if all(L is None for L in laplacians):
-        return _not_searched(fixed, rank, "there is no graph")
-    if not movable and rank is not None:
-        return _not_searched(fixed, rank, "gammas and rank were given")
-    if np.count_nonzero(~np.isnan(X)) < MIN_ENTRIES:
-        return _not_searched(fixed, rank, f"fewer than {MIN_ENTRIES} entries are too few for validation")
+        obstacle = "there is no graph"
+    elif not movable and rank is not None:
+        obstacle = "gammas and rank were given"
+    elif np.count_nonzero(~np.isnan(X)) < MIN_ENTRIES:
+        obstacle = f"fewer than {MIN_ENTRIES} entries are too few for validation"
+    if obstacle is not None:
+        return GammaChoice(*_gammas(START, fixed), rank, float("nan"), (), obstacle)
     search = _Search(problem, hold_out(X, check_random_state(random_state)), fixed, rank)
     lowest = descend(search.loss, START, movable)
     return search.choice(climb(search.standard_errors_above, lowest, movable))
@@ -207,11 +269,7 @@ def _shift(pair: Pair, side: int, by: int) -> Pair | None:
     return (places[0], places[1]) if 0 <= places[side] < len(GRID) else None
 
 
-def _not_searched(fixed: tuple[float | None, float | None], rank: int | None, reason: str) -> GammaChoice:
-    return GammaChoice(*_gammas(START, fixed), rank, float("nan"), (), 0, reason)
-
-
-def _gammas(pair: Pair, fixed: tuple[float | None, float | None]) -> tuple[float, float]:
+def _gammas(pair: Pair, fixed: Fixed) -> tuple[float, float]:
     """Gammas of a pair, fixed ones as given."""
     samples, features = (GRID[place] if value is None else value for place, value in zip(pair, fixed, strict=True))
     return samples, features
@@ -220,19 +278,14 @@ def _gammas(pair: Pair, fixed: tuple[float | None, float | None]) -> tuple[float
 class _Search:
     """Validation losses of pairs of gammas, each computed once, warm-started from the best so far."""
 
-    def __init__(
-        self, problem: CompressedProblem, fold: Fold, fixed: tuple[float | None, float | None], rank: int | None
-    ) -> None:
+    def __init__(self, problem: CompressedProblem, fold: Fold, fixed: Fixed, rank: int | None) -> None:
         self.problem, self.fold, self.fixed, self.rank = problem, fold, fixed, rank
-        X, axis_weights = problem.X, (problem.sample_weights, problem.feature_weights)
-        self.nodes = SampledNodes.all_of(X.shape[0], axis_weights[0]), SampledNodes.all_of(X.shape[1], axis_weights[1])
+        X, (n, p) = problem.X, problem.X.shape
+        self.nodes = SampledNodes.all_of(n, problem.sample_weights), SampledNodes.all_of(p, problem.feature_weights)
         weights = np.multiply.outer(*(nodes.root_weights() ** 2 for nodes in self.nodes))
         self.weights = weights[fold.rows, fold.columns]
         start = np.where(np.isnan(fold.X), fold.X, X if problem.X0 is None else problem.X0)
-        spectra = (
-            spectrum_of(problem.L_samples, X.shape[0], X.dtype),
-            spectrum_of(problem.L_features, X.shape[1], X.dtype),
-        )
+        spectra = spectrum_of(problem.L_samples, n, X.dtype), spectrum_of(problem.L_features, p, X.dtype)
         self.path = FRPCAGPath(
             fold.X, *spectra, start, loss=problem.loss, huber_delta=problem.huber_delta, weights=weights
         )
@@ -265,14 +318,12 @@ class _Search:
     def choice(self, pair: Pair) -> GammaChoice:
         """Assemble the answer."""
         self.loss(pair)
-        samples, features = _gammas(pair, self.fixed)
         trials = tuple(self.trials.values())
         few = min(self.fold.X.shape) < MIN_SINGULAR_VALUES
         rank = self.rank if self.rank is not None or few else self.scored_rank
-        n_iter = sum(trial.n_iter for trial in trials)
         tied = f"largest of {len(trials)} pairs that tie with the best"
         reason = f"validation on held-out entries: {tied}, at rank {self.scored_rank}"
-        return GammaChoice(samples, features, rank, self.trials[pair].noise, trials, n_iter, reason)
+        return GammaChoice(*_gammas(pair, self.fixed), rank, self.trials[pair].noise, trials, reason)
 
     def _solve(self, pair: Pair) -> ADMMState:
         """Solution without the held-out entries."""
@@ -284,14 +335,11 @@ class _Search:
 
     def _set_rank_and_noise(self, U: Array) -> None:
         """Estimate both from the errors of the first pair's solution."""
-        fold = self.fold
+        X = self.problem.X
         errors = self._errors(U, min(MAX_RANK, *U.shape))
         supported = _smallest_tied(errors)
         self.noise = std_from_absolute(errors[:, supported - 1])
-        X = fold.X.copy()
-        X[fold.rows, fold.columns] = fold.values
-        factors = factorize(U, *self.nodes, supported)
-        truncated = factors.samples @ factors.features.T + factors.center
+        truncated = factorize(U, *self.nodes, supported).product()
         X = np.where(np.isnan(X), truncated, np.clip(X, truncated - CLIP * self.noise, truncated + CLIP * self.noise))
         # Held-out entries may support noise that leaked through the graph; the threshold finds none in clean data.
         found = supported if min(X.shape) < MIN_SINGULAR_VALUES else min(supported, choose_rank(*_spectrum(X)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from .._typing import AxisName
 from ..graphs.laplacian import LaplacianKind
 from ..options import Options, is_auto
 from ..reduction.kron import EXACT_UP_TO
@@ -44,10 +45,23 @@ def graph_choices(options: Options, shape: tuple[int, int], rank: int | None, ta
     """Report Laplacian and reduction."""
     kind = choose_laplacian(options, task)
     laplacian = Choice("laplacian", kind, LAPLACIAN_REASONS[kind] if is_auto(options.laplacian) else AS_GIVEN)
-    if n_kept(options, shape, rank) == shape:
-        return [laplacian, Choice("reduction", "none", "everything is kept")]
+    return [laplacian, _reduction_choice(options, shape, n_kept(options, shape, rank))]
+
+
+def _reduction_choice(options: Options, shape: tuple[int, int], kept: tuple[int, int]) -> Choice:
+    if kept == shape:
+        return Choice("reduction", "none", "everything is kept")
     if not is_auto(options.reduction):
-        return [laplacian, Choice("reduction", options.reduction, AS_GIVEN)]
-    if shape[0] <= EXACT_UP_TO:
-        return [laplacian, Choice("reduction", "exact", f"cheap up to {EXACT_UP_TO} nodes")]
-    return [laplacian, Choice("reduction", "random_walk", f"exact is dense and slow above {EXACT_UP_TO} nodes")]
+        return Choice("reduction", options.reduction, AS_GIVEN)
+    axes: tuple[AxisName, ...] = ("sample", "feature")
+    methods = {
+        axis: "exact" if n <= EXACT_UP_TO else "random_walk"
+        for axis, n, m in zip(axes, shape, kept, strict=True)
+        if m < n and options.graph_of(axis) is not None and options.needs_graph(axis)
+    }
+    if not methods:
+        return Choice("reduction", "none", "there is no graph to reduce")
+    distinct = set(methods.values())
+    value = distinct.pop() if len(distinct) == 1 else ", ".join(f"{one} ({axis}s)" for axis, one in methods.items())
+    reason = "cheap up to" if value == "exact" else "exact is dense and slow above"
+    return Choice("reduction", value, f"{reason} {EXACT_UP_TO} nodes")

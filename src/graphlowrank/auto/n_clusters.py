@@ -27,17 +27,7 @@ MAX_CLUSTERS = 60
 
 
 def choose_n_clusters(X: Data, options: Options, rng: np.random.RandomState) -> Choice:
-    """Return the given number of clusters, or estimate it.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Scaled data, without missing values.
-    options : Options
-        ``n_clusters``, ``n_neighbors``, ``sample_graph`` and ``downsampling`` decide.
-    rng : RandomState
-        Draws samples and seeds k-means.
-    """
+    """Return the given number of clusters, or estimate it from scaled data without missing values."""
     if not is_auto(options.n_clusters):
         return Choice("n_clusters", int(options.n_clusters), AS_GIVEN)
     graph = None if isinstance(options.sample_graph, str | None) else as_graph(options.sample_graph)

@@ -31,22 +31,8 @@ MIN_STANDARD_ERRORS, MIN_GAIN = 3.0, 0.04  # by which held-out prediction must i
 def choose_outlier_filter(X: Data, options: Options, scaling: Scaling | None = None) -> Choice:
     """Decide whether cellwise outliers are filtered before distances are computed.
 
-    "auto" checks on some samples whether neighbors predict held-out entries better after filtering. A held-out entry is
-    predicted by the median of its sample's neighbors, so only the neighbors differ.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Data, NaN where missing.
-    options : Options
-        ``robust_graphs``, ``n_neighbors`` and the graphs decide.
-    scaling : Scaling or None
-        Applied to the samples that are looked at.
-
-    Returns
-    -------
-    Choice
-        ``value`` is True if outliers are to be filtered.
+    "auto" checks on some samples, after ``scaling``, whether neighbors predict held-out entries better after filtering.
+    An entry is predicted by the median of its sample's neighbors, so only the neighbors differ.
     """
     wanted = options.robust_graphs
     if not wanted:
@@ -94,12 +80,8 @@ def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Arr
         held_out = (rng.random_sample(X.shape) < HELD_OUT_SHARE) & ~np.isnan(X)
         held_out[(held_out | np.isnan(X)).all(axis=1)] = False  # a sample needs an entry to find its neighbors by
         seen = np.where(held_out, np.nan, X)
-        losses.append(
-            [
-                _validation_loss(X, held_out, fit(seen, rng).apply(seen), n_neighbors, std)
-                for fit in (fit_imputer, fit_outlier_filter)
-            ]
-        )
+        points = [fit(seen, rng).apply(seen) for fit in (fit_imputer, fit_outlier_filter)]
+        losses.append([_validation_loss(X, held_out, found, n_neighbors, std) for found in points])
     scored = ~np.isnan(losses).any(axis=1)  # (repeats, samples)
     plain, filtered = (np.where(scored, loss, 0).sum(axis=0) for loss in np.moveaxis(np.array(losses), 1, 0))
     times = scored.sum(axis=0)

@@ -13,13 +13,7 @@ def choose_rank(singular_values: Array, shape: tuple[int, int]) -> int:
     """Count the singular values above the optimal hard threshold of Gavish and Donoho (2014, eq. 5), at least one.
 
     The threshold is for noise of unknown level: a multiple of the median singular value, which belongs to the noise.
-
-    Parameters
-    ----------
-    singular_values : ndarray
-        All of them, in decreasing order.
-    shape : tuple of int
-        Shape of the matrix.
+    ``singular_values`` are all of them, in decreasing order, and ``shape`` is that of the matrix.
 
     Examples
     --------

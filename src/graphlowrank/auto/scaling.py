@@ -36,15 +36,6 @@ def choose_scaling(X: Data, options: Options, rng: np.random.RandomState) -> tup
     samples are compared by the mean of their first ``n_clusters`` eigenvalues (normalized Laplacian), a lower bound of
     the mean conductance of any ``n_clusters`` clusters; with fewer than 20 features it is divided by the next
     eigenvalue.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Data.
-    options : Options
-        ``scaling``, ``sample_graph``, ``n_clusters`` and ``n_neighbors`` decide.
-    rng : RandomState
-        Draws the samples that are looked at.
     """
     if not is_auto(options.scaling):
         return _fitted(X, options.scaling, AS_GIVEN)
@@ -74,14 +65,7 @@ def choose_recovery_scaling(X: Data, kind: str = "auto") -> tuple[Scaling, Choic
     """Scaling for recovery: by features if one or two of them would dominate all others, else none.
 
     Median and interdecile range are used, since outliers hardly move them, and a few huge entries do not make a
-    feature one of different units.
-
-    Parameters
-    ----------
-    X : (n_samples, n_features) dense or sparse
-        Data.
-    kind : {"auto", "none", "features"}
-        What was asked for.
+    feature one of different units. ``kind`` is "auto", "none" or "features".
     """
     if kind == "none":
         return _plain(AS_GIVEN)
