@@ -289,7 +289,7 @@ def test_upsampling_passes_its_choice_on(monkeypatch, preconditioner):
         return solve_spd(*args, **options)
 
     # The package's attribute of that name is the function, hence by its path.
-    monkeypatch.setattr(sys.modules["graphlowrank.decoders.upsample"], "solve_spd", spy)
+    monkeypatch.setattr("graphlowrank.decoders.penalty.solve_spd", spy)
     upsample(path_graph(9), np.array([0, 8]), np.array([[0.0], [1.0]]), preconditioner=preconditioner)
     assert seen == [preconditioner]
 

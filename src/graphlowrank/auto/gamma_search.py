@@ -163,15 +163,8 @@ def choose_gammas(
     the loss falls; then to larger gammas while the loss ties. The eigenvectors of both Laplacians are computed: sides
     of more than about a thousand take long.
 
-    Parameters
-    ----------
-    problem
-        The compressed matrix in units of its mean absolute deviation, Laplacians with mean diagonal 1, and the options
-        of FRPCAG; its gammas are ignored. Candidates are solved to a larger tolerance than ``problem.tol``.
-    fixed, rank
-        Gammas that are not searched; rank of the answer, None to estimate it.
-    random_state
-        Draws the held-out entries.
+    The block is in units of its mean absolute deviation, and Laplacians have mean diagonal 1; gammas of ``problem`` are
+    ignored. Candidates are solved to a larger tolerance. ``rank=None`` estimates the rank of the answer.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def choose_scaling(X: Data, options: Options, rng: np.random.RandomState) -> tup
     if not is_auto(options.scaling):
         return _fitted(X, options.scaling, AS_GIVEN)
     if not isinstance(options.sample_graph, str):
-        return _plain("no sample graph is built from the data")
+        return _fitted(X, "none", "no sample graph is built from the data")
     n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)
     return clearest_scaling(X, n_clusters, int(options.n_neighbors), rng)
 
@@ -68,27 +68,23 @@ def choose_recovery_scaling(X: Data, kind: str = "auto") -> tuple[Scaling, Choic
     feature one of different units. ``kind`` is "auto", "none" or "features".
     """
     if kind == "none":
-        return _plain(AS_GIVEN)
+        return _fitted(X, "none", AS_GIVEN)
     part = X[evenly_spaced(len(X), N_SAMPLES)]
     if kind == "auto" and not _different_units(mean_and_std(part, axis=0)[1].ravel()):
-        return _plain("no feature dominates the others")
+        return _fitted(X, "none", "no feature dominates the others")
     median, std = median_and_interdecile_std(dense_rows(part))
     unseen = ~(std > 0)
     if unseen.any():
         mean, ordinary = (along.ravel() for along in mean_and_std(X, axis=0))
         median[unseen], std[unseen] = mean[unseen], ordinary[unseen]
     if kind == "auto" and not _different_units(std):
-        return _plain("no feature dominates the others, except by a few entries")
+        return _fitted(X, "none", "no feature dominates the others, except by a few entries")
     reason = AS_GIVEN if kind == "features" else _units_reason(X.shape[1])
     return Scaling("features", median, np.where(std > 0, std, 1)), Choice("scaling", "features", reason)
 
 
 def _fitted(X: Data, kind: ScalingName, reason: str) -> tuple[Scaling, Choice]:
     return Scaling.fit(X, kind), Choice("scaling", kind, reason)
-
-
-def _plain(reason: str) -> tuple[Scaling, Choice]:
-    return Scaling("none"), Choice("scaling", "none", reason)
 
 
 def _units_reason(n_features: int) -> str:

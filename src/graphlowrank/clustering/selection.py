@@ -67,18 +67,8 @@ def candidates(
 ) -> list[Candidate]:
     """Partitions from one low-rank matrix: the best k-means start by conductance, and merged finer clusters.
 
-    Parameters
-    ----------
-    directions
-        :func:`~graphlowrank.clustering.kmeans.leading_directions` of the compressed matrix.
-    weights, sample_weights
-        (n_kept, n_kept) edge weights of the graph of the kept samples, and their (n_kept,) importance weights.
-    n_clusters, scores
-        Number of clusters, and what k-means clusters.
-    gamma
-        gamma_samples of the low-rank matrix, recorded in the candidates.
-    rng
-        Seeds k-means.
+    ``directions`` are the leading ones of the compressed matrix, ``weights`` the edge weights of the graph of the kept
+    samples, ``sample_weights`` their importance weights; ``gamma`` is recorded in the candidates.
     """
     points, used = cluster_scores(*directions, n_clusters, scores)
     rank = rank_of(directions[1])
@@ -101,14 +91,7 @@ def candidates(
 def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, gamma: float = 0.0) -> Partition:
     """Interpolate the best candidates over all samples, refine them, and return the one of lowest conductance.
 
-    Parameters
-    ----------
-    found
-        Partitions of the kept samples.
-    samples, n_clusters
-        Graph of all samples, and the kept ones; number of clusters.
-    gamma
-        0 keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
+    ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
     weights = samples.graph.weights

@@ -19,12 +19,11 @@ from .factors import Decoded
 from .ideal import decode_ideal, fit_bandlimited
 from .low_rank_matrix import LowRankMatrix
 from .orthonormal import decode_orthonormal, fit_orthonormal
-from .penalty import fit_smooth
+from .penalty import fit_smooth, upsample
 from .projections import decode_approximate2, decode_approximate3
 from .registry import Decoder
 from .robust import decode_robust
 from .subspace import decode_approximate, decode_subspace
-from .upsample import upsample
 
 DECODERS: dict[str, Decoder] = {}
 

@@ -11,8 +11,7 @@ from ..linalg.eigen import largest_eigenvalue
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
 from .factors import Decoded, factorize, multiply
-from .penalty import fit_smooth
-from .upsample import upsample
+from .penalty import fit_smooth, upsample
 
 
 def decode_orthonormal(
