@@ -81,7 +81,7 @@ def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Arr
         held_out[(held_out | np.isnan(X)).all(axis=1)] = False  # a sample needs an entry to find its neighbors by
         seen = np.where(held_out, np.nan, X)
         points = [fit(seen, rng).apply(seen) for fit in (fit_imputer, fit_outlier_filter)]
-        losses.append([_validation_loss(X, held_out, found, n_neighbors, std) for found in points])
+        losses.append([_validation_loss(X, seen, found, n_neighbors, std) for found in points])
     scored = ~np.isnan(losses).any(axis=1)  # (repeats, samples)
     plain, filtered = (np.where(scored, loss, 0).sum(axis=0) for loss in np.moveaxis(np.array(losses), 1, 0))
     times = scored.sum(axis=0)
@@ -89,11 +89,10 @@ def _validation_gain(X: Array, n_neighbors: int, std: Array) -> tuple[Array, Arr
     return plain, plain - filtered
 
 
-def _validation_loss(X: Array, held_out: Array, points: Array, n_neighbors: int, std: Array) -> Array:
+def _validation_loss(X: Array, seen: Array, points: Array, n_neighbors: int, std: Array) -> Array:
     """Mean capped error (n,) of each sample's held-out entries in standard deviations; NaN without any."""
     near = nearest_neighbors(points, min(n_neighbors, len(X) - 1), engine="exact")[1]
-    rows, columns = np.nonzero(held_out)
-    seen = np.where(held_out, np.nan, X)
+    rows, columns = np.nonzero(np.isnan(seen) & ~np.isnan(X))
     predicted = row_medians(seen[near[rows], columns[:, None]])
     losses = np.minimum(np.abs(X[rows, columns] - predicted) / std[columns], MAX_ERROR)
     known = ~np.isnan(losses)  # at least one neighbor has the entry
