@@ -29,7 +29,7 @@ from graphlowrank._progress import Progress
 from graphlowrank.auto import choose_outlier_filter
 from graphlowrank.auto.gamma_search import choose_gammas, hold_out
 from graphlowrank.auto.gammas import FIXED, GRID
-from graphlowrank.datasets import gaussian_noise, make_block_matrix, make_low_rank_on_graphs
+from graphlowrank.datasets import gaussian_noise, make_low_rank_on_graphs
 from graphlowrank.decoders.subspace import decode_subspace
 from graphlowrank.linalg.svd import leading_svd, rank_of
 from graphlowrank.metrics import recovery_error
@@ -39,6 +39,7 @@ from graphlowrank.pipeline import build_graphs, comparable, compress
 from graphlowrank.preprocessing import Block
 from graphlowrank.records import LossWeights, Run
 from graphlowrank.sampling import SampledNodes
+from graphlowrank_benchmarks.datasets import make_block_matrix
 from graphlowrank_benchmarks.internals import limit_threads
 
 NOISES = ((0.05, 0.0), (0.2, 0.0), (0.5, 0.0), (1.0, 0.0), (0.0, 0.05), (0.0, 0.2), (0.2, 0.1), (0.5, 0.1))

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from graphlowrank.datasets import make_noisy_circle
+from graphlowrank_benchmarks.datasets import make_noisy_circle
 from graphlowrank_benchmarks.paper import circle
 from graphlowrank_benchmarks.paper.spec import parse_experiment, read_experiment
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graphlowrank.datasets import make_noisy_circle
 from graphlowrank.metrics import recovery_error
 
 from ..cells import Cell, Record, as_options
+from ..datasets import make_noisy_circle
 from ..systems import SYSTEMS
 from .spec import Experiment
 

@@ -1,9 +1,7 @@
-"""Synthetic data with known ground truth, and corruptions; loaders of real data are in the benchmark harness.
+"""Synthetic data with known ground truth, and corruptions; the data of the paper are in the benchmark harness.
 
 .. autosummary::
     make_low_rank_on_graphs         matrix in the span of the smoothest signals of two graphs
-    make_block_matrix               block-constant matrix, graphs with a given spectral gap
-    make_noisy_circle               circle in space, first figure of the paper
     make_moving_square              video with known background and masks
     shepp_logan_phantom             test image of tomography
     gaussian_noise, laplacian_noise dense noise
@@ -18,27 +16,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from .corruptions import gaussian_noise, laplacian_noise, missing_entries, occluding_blocks, sparse_noise
-from .synthetic import (
-    BlockMatrix,
-    LowRankOnGraphs,
-    NoisyCircle,
-    make_block_matrix,
-    make_low_rank_on_graphs,
-    make_noisy_circle,
-)
+from .synthetic import LowRankOnGraphs, make_low_rank_on_graphs
 from .synthetic_images import MovingSquare, make_moving_square, shepp_logan_phantom
 
 __all__ = [
-    "BlockMatrix",
     "LowRankOnGraphs",
     "MovingSquare",
-    "NoisyCircle",
     "gaussian_noise",
     "laplacian_noise",
-    "make_block_matrix",
     "make_low_rank_on_graphs",
     "make_moving_square",
-    "make_noisy_circle",
     "missing_entries",
     "occluding_blocks",
     "shepp_logan_phantom",
@@ -49,11 +36,12 @@ _HARNESS = "graphlowrank_benchmarks"
 _MOVED = {  # to the harness; removed from here in 0.3.0
     *("load_mnist", "load_usps", "load_orl", "load_yale", "load_pie", "load_video", "load_worm_neurons", "load_pbmc"),
     *("pbmc_names", "IMAGE_SHAPES", "Video", "DownloadError"),
+    *("make_block_matrix", "make_noisy_circle", "BlockMatrix", "NoisyCircle"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Forward the names of the loaders of real data to the harness, which is not part of the wheel."""
+    """Forward the names of what moved to the harness, which is not part of the wheel."""
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     moved = f"graphlowrank.datasets.{name} is now {_HARNESS}.datasets.{name}"
