@@ -76,5 +76,5 @@ def renumber(weights: sp.csr_array, order: Array) -> Renumbered:
     indptr = np.concatenate([[0], np.cumsum(np.diff(weights.indptr)[order])]).astype(weights.indptr.dtype)
     indices, data = np.empty_like(weights.indices), np.empty_like(weights.data)
     given, renumbered = (weights.indptr, weights.indices, weights.data), (indptr, indices, data)
-    map_ranges(permute_rows, weights.shape[0], order, inverse_order(order), *given, *renumbered)
+    map_ranges(permute_rows, weights.shape[0], order, inverse_order(order), given, renumbered)
     return Renumbered(sp.csr_array((data, indices, indptr), shape=weights.shape), order)

@@ -12,10 +12,7 @@ LONG = 64  # neighbors; fewer are sorted by insertion
 
 @compiled()
 def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) -> None:
-    """Search a symmetric CSR matrix component by component, each from its first node.
-
-    Writes the component of each node, counted from 0, to ``labels``, and the nodes in the order reached to ``order``.
-    """
+    """Search a symmetric CSR matrix: write the component of each node, from 0, and the nodes in the order reached."""
     labels[:] = -1
     component, first, last = 0, 0, 0
     for seed in range(labels.shape[0]):
@@ -37,18 +34,10 @@ def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) ->
 
 @compiled()
 def permute_rows(
-    start: int,
-    stop: int,
-    order: Array,
-    position: Array,
-    indptr: Array,
-    indices: Array,
-    data: Array,
-    new_indptr: Array,
-    new_indices: Array,
-    new_data: Array,
+    start: int, stop: int, order: Array, position: Array, matrix: tuple[Array, ...], permuted: tuple[Array, ...]
 ) -> None:
     """Fill rows start <= i < stop of the CSR matrix ``A[order][:, order]``, sorted by column."""
+    (indptr, indices, data), (new_indptr, new_indices, new_data) = matrix, permuted
     for i in range(start, stop):
         first, degree = new_indptr[i], new_indptr[i + 1] - new_indptr[i]
         if degree > LONG:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,18 +44,12 @@ class Detector:
     noise: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Pieces:
+class Pieces(NamedTuple):
     """Background, foreground and mask of some frames."""
 
     background: Array
     foreground: Array
     mask: Array
-
-    @property
-    def arrays(self) -> tuple[Array, Array, Array]:
-        """The three of them."""
-        return self.background, self.foreground, self.mask
 
 
 def foreground_evidence(
@@ -84,16 +79,13 @@ def foreground_evidence(
     frames, background = np.asarray(frames), np.asarray(background, dtype=np.float32)
     if background.shape != frames.shape:
         raise ValueError(f"background must have the shape of the frames, {frames.shape}; got {background.shape}.")
-    planes, behind = as_planes(frames), as_planes(background)
-    height, width = frames.shape[1:3]
-    out = np.empty((len(frames), height * width), dtype=np.float32)
-    if frames.size >= COMPILED_FROM if compiled is None else compiled:
-        from ..kernels.frames import evidence_rows
+    if not _compiled(compiled, frames.size):
+        return plain_evidence(as_planes(frames), as_planes(background), darkest)
+    from ..kernels.frames import evidence_rows
 
-        map_ranges(evidence_rows, len(frames), planes, behind, height, width, darkest, out)
-    else:
-        plain_evidence(planes, behind, height, width, darkest, out)
-    return out.reshape(len(frames), height, width)
+    evidence = np.empty(frames.shape[:3], dtype=np.float32)
+    map_ranges(evidence_rows, len(frames), as_planes(frames), as_planes(background), darkest, evidence)
+    return evidence
 
 
 def foreground_mask(evidence: Array, detector: Detector, *, compiled: bool | None = None) -> Array:
@@ -113,16 +105,19 @@ def foreground_mask(evidence: Array, detector: Detector, *, compiled: bool | Non
     mask : bool array (n_frames, height, width)
         True on the foreground.
     """
-    n, height, width = evidence.shape
-    if evidence.size >= COMPILED_FROM if compiled is None else compiled:
-        from ..kernels.frames import mask_rows
+    if not _compiled(compiled, evidence.size):
+        mask = evidence >= detector.threshold
+        plain_clean(mask, detector.smallest)
+        return mask
+    from ..kernels.frames import mask_rows
 
-        mask = np.empty((n, height * width), dtype=bool)
-        map_ranges(mask_rows, n, evidence.reshape(n, -1), height, width, detector.threshold, detector.smallest, mask)
-        return mask.reshape(n, height, width)
-    mask = evidence >= detector.threshold
-    plain_clean(mask, detector.smallest)
+    mask = np.empty(evidence.shape, dtype=bool)
+    map_ranges(mask_rows, len(mask), np.ascontiguousarray(evidence), detector.threshold, detector.smallest, mask)
     return mask
+
+
+def _compiled(asked: bool | None, n_values: int) -> bool:  # noqa: FBT001
+    return n_values >= COMPILED_FROM if asked is None else asked
 
 
 def tune_detector(
@@ -134,10 +129,7 @@ def tune_detector(
     smallest: int | None = None,
     darkest: float = DARKEST,
 ) -> Detector:
-    """Choose the threshold by the noise level and the smallest object by the size of the frame, unless given.
-
-    ``contrast`` is the range of the values.
-    """
+    """Choose the threshold by noise and range of the values, the smallest object by the frame, unless given."""
     if threshold is None:
         threshold = max(TIMES_NOISE * noise, MIN_CONTRAST * contrast, float(np.finfo(np.float32).tiny))
     if smallest is None:
@@ -150,38 +142,24 @@ def separate_frames(
 ) -> Pieces:
     """Background ``coefficients @ factors`` of frames, their mask, and the residual under the mask.
 
-    Parameters
-    ----------
-    frames : array (n, height, width[, 3])
-        Unsigned integers or float32.
-    coefficients, factors : array (n, k) and (channels, k, n_pixels)
-        Background model.
-    detector : Detector
-        How the mask is found.
-    compiled : bool
-        Whether to run compiled loops; results differ by rounding.
+    Frames are unsigned integers or float32, coefficients (n_frames, k), factors (channels, k, n_pixels).
     """
-    n, height, width = frames.shape[:3]
     planes, whole = as_planes(frames), frames.dtype.kind == "u"
     background = np.empty_like(planes)
     foreground = np.empty(planes.shape, dtype=signed(frames.dtype))
-    mask = np.empty((n, height * width), dtype=bool)
     top = float(np.iinfo(frames.dtype).max) if whole else 0.0
-    if not compiled:
-        decoded = np.einsum("fk,ckp->cfp", coefficients, factors)
-        evidence = np.empty(mask.shape, dtype=np.float32)
-        plain_evidence(planes, decoded, height, width, detector.darkest, evidence)
-        mask = foreground_mask(evidence.reshape(n, height, width), detector, compiled=False).reshape(mask.shape)
-        background[:] = np.rint(np.clip(decoded, 0, top)) if whole else decoded
-        foreground[:] = (planes.astype(foreground.dtype) - background) * mask
-    else:
+    if compiled:
         from ..kernels.frames import separate_rows
 
-        map_ranges(
-            separate_rows, n, planes, coefficients, factors, height, width, detector.darkest, detector.threshold,
-            detector.smallest, top, background, foreground, mask,
-        )  # fmt: skip
-    return Pieces(as_frames(background, frames), as_frames(foreground, frames), mask.reshape(n, height, width))
+        mask = np.empty(frames.shape[:3], dtype=bool)
+        limits = (detector.darkest, detector.threshold, detector.smallest, top)
+        map_ranges(separate_rows, len(mask), planes, (coefficients, factors), limits, (background, foreground, mask))
+    else:
+        decoded = np.einsum("fk,ckp->fcp", coefficients, factors).reshape(planes.shape)
+        mask = foreground_mask(plain_evidence(planes, decoded, detector.darkest), detector, compiled=False)
+        background[:] = np.rint(np.clip(decoded, 0, top)) if whole else decoded
+        foreground[:] = (planes.astype(foreground.dtype) - background) * mask[:, None]
+    return Pieces(as_frames(background, frames), as_frames(foreground, frames), mask)
 
 
 def signed(dtype: np.dtype) -> np.dtype:
@@ -190,17 +168,16 @@ def signed(dtype: np.dtype) -> np.dtype:
 
 
 def as_planes(frames: Array) -> Array:
-    """Frames as (channels, n_frames, n_pixels); gray frames are not copied."""
-    flat = frames.reshape(len(frames), frames.shape[1] * frames.shape[2], -1)
-    return np.ascontiguousarray(np.moveaxis(flat, 2, 0))
+    """Frames as (n_frames, channels, height, width); gray frames are not copied."""
+    return np.ascontiguousarray(np.moveaxis(frames.reshape(*frames.shape[:3], -1), 3, 1))
 
 
 def as_frames(planes: Array, like: Array) -> Array:
     """Planes in the shape of frames."""
-    return np.ascontiguousarray(np.moveaxis(planes, 0, 2)).reshape(like.shape)
+    return np.ascontiguousarray(np.moveaxis(planes, 1, 3)).reshape(like.shape)
 
 
-def plain_evidence(planes: Array, behind: Array, height: int, width: int, darkest: float, out: Array) -> None:
+def plain_evidence(planes: Array, behind: Array, darkest: float) -> Array:
     """Twin of :func:`graphlowrank.kernels.frames.evidence_rows` in numpy and scipy."""
     from scipy.ndimage import correlate1d, uniform_filter1d
 
@@ -214,22 +191,22 @@ def plain_evidence(planes: Array, behind: Array, height: int, width: int, darkes
             images = correlate1d(images, weights, axis=axis, mode="nearest")
         return images
 
-    n_channels, images = len(planes), (planes.shape[1], height, width)
     x, b = planes.astype(np.float32), behind
-    evidence = np.sqrt(np.sum((x - b) ** 2, axis=0) / n_channels).reshape(images)
+    n_channels = x.shape[1]
+    evidence = np.sqrt(np.sum((x - b) ** 2, axis=1) / n_channels)
     if darkest < 1:
-        xx, xb, bb = (windowed((u * v).sum(axis=0).reshape(images)) for u, v in ((x, x), (x, b), (b, b)))
-        inside = windowed(np.ones((1, height, width), dtype=np.float32))
+        xx, xb, bb = (windowed((u * v).sum(axis=1)) for u, v in ((x, x), (x, b), (b, b)))
+        inside = windowed(np.ones((1, *x.shape[2:]), dtype=np.float32))
         gain = xb / np.maximum(bb, 1e-12)
         residual = 2 * np.sqrt(np.maximum(xx - gain * xb, 0) / (n_channels * inside))
-        shadow = ((x - b).sum(axis=0).reshape(images) < 0) & (gain > darkest)
+        shadow = ((x - b).sum(axis=1) < 0) & (gain > darkest)
         evidence = np.where(shadow, np.minimum(evidence, residual), evidence)
     narrow = smoothed(evidence, NARROW)
-    out[:] = np.minimum(smoothed(narrow, WIDE), narrow / HALO).reshape(out.shape)
+    return np.minimum(smoothed(narrow, WIDE), narrow / HALO)
 
 
 def plain_clean(mask: Array, smallest: int) -> None:
-    """Twin of :func:`graphlowrank.kernels.objects.clean_mask` for masks (n_frames, height, width), in place."""
+    """Twin of :func:`graphlowrank.kernels.frames.clean_mask` for masks (n_frames, height, width), in place."""
     from scipy.ndimage import label
 
     for image in mask:

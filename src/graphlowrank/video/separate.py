@@ -10,7 +10,6 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
-from .foreground import Pieces
 from .frames import open_frames
 from .options import check_options
 from .report import VideoReport
@@ -128,25 +127,16 @@ def separate(
 
 def collect(run: Run) -> Separation:
     """Run to the end; return the whole arrays and the report."""
-    whole: Pieces | None = None
+    whole: list[Array] = []
     for _, pieces in run:
         # Copied block by block: a list of blocks and its concatenation would take twice the memory.
-        if whole is None:
-            whole = _allocated(pieces, run.source.n_frames or 2 * len(pieces.mask))
-        if run.n_frames > len(whole.mask):  # more frames than announced
-            smaller, whole = whole, _allocated(whole, max(run.n_frames, 3 * len(whole.mask) // 2))
-            _copy(smaller, whole, 0)
-        _copy(pieces, whole, run.n_frames - len(pieces.mask))
+        if not whole:
+            n_frames = run.source.n_frames or 2 * len(pieces.mask)
+            whole = [np.empty((n_frames, *part.shape[1:]), dtype=part.dtype) for part in pieces]
+        for array, part in zip(whole, pieces, strict=True):
+            if run.n_frames > len(array):  # more frames than announced
+                array.resize((3 * run.n_frames // 2, *array.shape[1:]), refcheck=False)
+            array[run.n_frames - len(part) : run.n_frames] = part
     report = run.report()
-    assert whole is not None  # a run without frames has raised an error
-    background, foreground, mask = (array[: run.n_frames] for array in whole.arrays)
+    background, foreground, mask = (array[: run.n_frames] for array in whole)
     return Separation(background, foreground, mask, report)
-
-
-def _allocated(like: Pieces, n_frames: int) -> Pieces:
-    return Pieces(*(np.empty((n_frames, *array.shape[1:]), dtype=array.dtype) for array in like.arrays))
-
-
-def _copy(part: Pieces, whole: Pieces, start: int) -> None:
-    for source, target in zip(part.arrays, whole.arrays, strict=True):
-        target[start : start + len(source)] = source
