@@ -11,9 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from video_helpers import Counted, score, separated, textured_scene
 
 from graphlowrank._progress import Progress
-from graphlowrank.video import Detector, foreground, foreground_evidence, foreground_mask, separate, stream
+from graphlowrank.video import Detector, foreground, foreground_evidence, foreground_mask, separate
 from graphlowrank.video.background import LATTICE, lattice, learn_background, luminance
 from graphlowrank.video.options import Options
+from graphlowrank.video.run import Run, noise_level, plan_chunks
 
 # --- compiled loops and their twins ------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ def test_noise_is_that_of_the_background_whatever_moves():
     frames, clean, _ = textured_scene(30, noise=2.0)
     model = learn_background(frames, Options(rank=2), Progress())
     by_hand = np.median(foreground_evidence(frames, clean, darkest=1.0))
-    assert stream.noise_level(frames, model) == pytest.approx(by_hand, rel=0.15)
+    assert noise_level(frames, model) == pytest.approx(by_hand, rel=0.15)
 
 
 # --- background --------------------------------------------------------------------------------------------------
@@ -182,11 +183,12 @@ def test_coefficients_reproduce_the_sampled_frames():
 
 @pytest.mark.parametrize("announced", [True, False])
 def test_chunks_cover_the_video_in_order_without_a_seam(announced):
-    source, scene = Counted(announced=announced), stream.Scene()
-    parts = list(stream.separate_stream(source, Options(block_values=40_000, max_chunk=170), scene, Progress()))
+    source = Counted(announced=announced)
+    run = Run(source, Options(block_values=40_000, max_chunk=170), Progress())
+    parts = list(run)
     frames, found = (np.concatenate(part) for part in zip(*[(f, p.background) for f, p in parts], strict=True))
     assert_array_equal(frames.reshape(600, -1), (255 * source.video.X).astype(np.uint8))
-    assert len(scene.detectors) == 4
+    assert len(run.detectors) == 4
     assert source.longest == (150 if announced else 170)  # of equal length where the length is known
     clean = 255 * source.video.background.reshape(frames.shape)
     assert np.abs(found - clean).mean() < 1.5
@@ -207,20 +209,20 @@ def test_who_stands_still_for_most_of_a_chunk_is_not_furniture_yet():
 def test_chunks_are_as_long_as_memory_allows():
     source = Counted()
     source.n_frames, source.shape = None, (480, 640, 3)
-    plans = [stream.plan_chunks(source, Options(max_memory=gb * 1e9)) for gb in (0.94, 1.5, 2.0, 20.0)]
-    lengths, samples = [plan.chunk for plan in plans], [plan.n_sampled for plan in plans]
+    plans = [plan_chunks(source, Options(max_memory=gb * 1e9)) for gb in (0.94, 1.5, 2.0, 20.0)]
+    lengths, samples = zip(*plans, strict=True)
     assert 70 <= lengths[0] <= lengths[1] <= lengths[2] <= lengths[3] == Options.max_chunk
-    assert samples == sorted(samples)
+    assert list(samples) == sorted(samples)
     assert (samples[0], samples[-1]) == (35, 100)
     source.n_frames = 301
-    assert stream.plan_chunks(source, Options(max_memory=0.94e9)).chunk in (76, 101, 151)  # of about one length
+    assert plan_chunks(source, Options(max_memory=0.94e9))[0] in (76, 101, 151)  # of about one length
     with pytest.raises(ValueError, match=r"max_memory of 0.5 GB is too little for frames of 480 x 640 x 3: give"):
-        stream.plan_chunks(source, Options(max_memory=5e8))
+        plan_chunks(source, Options(max_memory=5e8))
     advice = float(re.search(r"give ([\d.]+) GB", _error(source)).group(1))
-    assert stream.plan_chunks(source, Options(max_memory=1.05e9 * advice)).chunk >= 100
+    assert plan_chunks(source, Options(max_memory=1.05e9 * advice))[0] >= 100
 
 
 def _error(source):
     with pytest.raises(ValueError) as caught:
-        stream.plan_chunks(source, Options(max_memory=5e8))
+        plan_chunks(source, Options(max_memory=5e8))
     return str(caught.value)

@@ -103,7 +103,7 @@ def _separate(run: Run, sinks: dict[str, Sink]) -> None:
     white = 0.0
     with _showing(run.source) as update:
         for block, pieces in run:
-            white = white or max(1.0, run.scene.brightest)  # the same for all blocks, or the video would flicker
+            white = white or max(1.0, run.brightest)  # the same for all blocks, or the video would flicker
             with run.progress.stage("writing"):
                 for name, sink in sinks.items():
                     sink.write(_written(name, sink.kind, block, pieces, white))

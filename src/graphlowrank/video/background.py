@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ..pipeline import solve_whole
 from ..records import LossWeights, Run
 from ..sampling import SampledNodes
 from ..solvers.irls import irls
+from .foreground import as_planes
 from .options import Options
 
 LATTICE = 5000  # pixels, about, of the lattice
@@ -36,8 +36,7 @@ class Background:
     corner: float  # of the Huber loss of that fit
     ridge: Array  # (k,) penalty of each coefficient
     singular_values: Array  # of the centered compressed matrix
-    n_iter: int  # of the solver of the compressed matrix
-    converged: bool
+    converged: bool  # the solver of that matrix
 
     @property
     def rank(self) -> int:
@@ -70,31 +69,22 @@ class Channel:
     def block(self, rows: Array | slice, columns: Array | slice) -> Array:
         """``(frames - shift) / scale`` of some frames and pixels."""
         flat = self.frames.reshape(*self.shape, -1)[..., self.index]
-        part = flat[:, columns] if isinstance(columns, slice) else flat[rows]  # a slice first: it copies nothing
-        part = part[rows] if isinstance(columns, slice) else part[:, columns]
+        part = flat[:, columns][rows]  # columns first: a slice of them copies nothing
         return (part.astype(np.float32) - np.float32(self.shift)) / np.float32(self.scale)
 
 
 def learn_background(frames: Array, options: Options, progress: Progress) -> Background:
-    """Learn a background model from sampled frames.
+    """Learn a background model from evenly spaced frames (m, height, width[, 3]).
 
     The luminance of the frames on a lattice of pixels is the compressed matrix. Its low-rank part gives the scores of
     the frames, on which every pixel is regressed, in every channel (the first half of the robust decoder).
-
-    Parameters
-    ----------
-    frames : array (m, height, width[, 3])
-        Evenly spaced in time.
-    options : Options
-        Rank, solver of the compressed matrix, pixel graph of "frpcag", and seed of the neighbor search.
-    progress : Progress
-        Times the stages.
     """
     pixels, lattice_shape = lattice(frames.shape[1:3])
     Y = luminance(frames, pixels)
-    rank = options.rank
-    most = len(frames) // FRAMES_PER_FACTOR if rank is None else len(frames) - 1
-    k = min(AUTO_RANK if rank is None else rank, most, len(pixels))
+    if options.rank is None:
+        k = min(AUTO_RANK, len(frames) // FRAMES_PER_FACTOR, len(pixels))
+    else:
+        k = min(options.rank, len(frames) - 1, len(pixels))
     if k == 0 or np.all(np.ptp(Y, axis=0) == 0):
         return _median_background(frames, pixels)
     graph = grid_graph(lattice_shape) if options.pixel_graph == "grid" and min(lattice_shape) > 1 else "knn"
@@ -111,11 +101,11 @@ def learn_background(frames: Array, options: Options, progress: Progress) -> Bac
         centered = solution.X - factors.center
         values = scale * np.sqrt(np.maximum(np.linalg.eigvalsh(centered @ centered.T)[::-1], 0))
         lattice_data = Channel(Y[:, None, :], 0, shift, scale)
-        return _extend(frames, lattice_data, pixels, factors, values, solution)
+        return _extend(frames, lattice_data, pixels, factors, values, converged=solution.converged)
 
 
 def _extend(
-    frames: Array, lattice_data: Channel, pixels: Array, factors: Factors, values: Array, solution: Any
+    frames: Array, lattice_data: Channel, pixels: Array, factors: Factors, values: Array, *, converged: bool
 ) -> Background:
     """Extend the factors from the lattice to every pixel of every channel, by robust regression on the scores."""
     shift, scale = lattice_data.shift, lattice_data.scale
@@ -135,19 +125,16 @@ def _extend(
         corner=errors.corner * scale,
         ridge=errors.penalty(factors.samples) * scale**2,
         singular_values=values,
-        n_iter=solution.n_iter,
-        converged=solution.converged,
+        converged=converged,
     )
 
 
 def _median_background(frames: Array, pixels: Array) -> Background:
     """Median of each pixel: for few frames, and for scenes in which nothing changes."""
     center = np.median(frames, axis=0).astype(np.float32)
-    planes = np.moveaxis(center.reshape(center.shape[0] * center.shape[1], -1), 1, 0)[:, None, :]
-    return Background(
-        np.ascontiguousarray(planes), pixels, luminance(center[None], pixels), 1.0, np.zeros(0), np.zeros(0), 0,
-        converged=True,
-    )  # fmt: skip
+    planes = as_planes(center[None])[0]
+    factors, none = planes.reshape(len(planes), 1, -1), np.zeros(0)
+    return Background(factors, pixels, luminance(center[None], pixels), 1.0, none, none, converged=True)
 
 
 def lattice(image_shape: tuple[int, ...]) -> tuple[Array, tuple[int, int]]:

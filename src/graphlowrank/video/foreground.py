@@ -79,7 +79,7 @@ def foreground_evidence(
     frames, background = np.asarray(frames), np.asarray(background, dtype=np.float32)
     if background.shape != frames.shape:
         raise ValueError(f"background must have the shape of the frames, {frames.shape}; got {background.shape}.")
-    if not _compiled(compiled, frames.size):
+    if not is_compiled(compiled, frames.size):
         return plain_evidence(as_planes(frames), as_planes(background), darkest)
     from ..kernels.frames import evidence_rows
 
@@ -105,7 +105,7 @@ def foreground_mask(evidence: Array, detector: Detector, *, compiled: bool | Non
     mask : bool array (n_frames, height, width)
         True on the foreground.
     """
-    if not _compiled(compiled, evidence.size):
+    if not is_compiled(compiled, evidence.size):
         mask = evidence >= detector.threshold
         plain_clean(mask, detector.smallest)
         return mask
@@ -116,7 +116,8 @@ def foreground_mask(evidence: Array, detector: Detector, *, compiled: bool | Non
     return mask
 
 
-def _compiled(asked: bool | None, n_values: int) -> bool:  # noqa: FBT001
+def is_compiled(asked: bool | None, n_values: int) -> bool:  # noqa: FBT001
+    """Whether to run compiled loops; results differ by rounding."""
     return n_values >= COMPILED_FROM if asked is None else asked
 
 
