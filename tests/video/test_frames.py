@@ -174,9 +174,7 @@ def test_a_gif_by_another_hand(tmp_path):
 @settings(deadline=None)
 def test_every_new_pixel_is_the_average_of_its_area(size, scale, colour):
     frame = np.random.default_rng(0).random((*size, 3) if colour else size)
-    shrink = AreaAverage.of(frame.shape, frame.dtype, scale)
-    if shrink is None:
-        return
+    shrink = AreaAverage(frame.shape, frame.dtype, scale)
     height, width = shrink.shape[:2]
     fine = frame.repeat(height, axis=0).repeat(width, axis=1)  # every area is now made of whole pixels
     areas = fine.reshape(height, size[0], width, size[1], -1).mean(axis=(1, 3))

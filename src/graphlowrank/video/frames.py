@@ -1,17 +1,12 @@
-"""Frames of a video, wherever it is stored, block by block.
-
-.. autosummary::
-    open_frames   open an array, a video file, a folder of images, or an .npy or .npz file
-    Frames        the opened source
-"""
+"""Frames of a video, wherever it is stored, block by block."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import count, islice, pairwise
+from itertools import islice, pairwise
 from operator import index
 from pathlib import Path
 from typing import Any, Self
@@ -49,50 +44,34 @@ class Frames:
     """
 
     def __init__(self, reader: FrameReader, start: int, stop: int | None, step: int, scale: float) -> None:
-        self._reader, self._start, self._stop, self._step = reader, start, stop, step
-        self._downscale = AreaAverage.of(reader.shape, reader.dtype, scale)
+        self._reader, self._numbers = reader, range(start, sys.maxsize if stop is None else stop, step)
+        self._downscale = AreaAverage(reader.shape, reader.dtype, scale)
         self._closed = False
-        self.name, self.dtype = reader.name, reader.dtype
-        self.shape = reader.shape if self._downscale is None else self._downscale.shape
+        self.name, self.dtype, self.shape = reader.name, reader.dtype, self._downscale.shape
         self.height, self.width = self.shape[:2]
         self.color = len(self.shape) == 3
         self.fps = None if reader.fps is None else reader.fps / step
 
     @property
     def n_frames(self) -> int | None:
-        """Number of selected frames; None if unknown before all have been read.
-
-        For a video it is the number that the file announces until it has been read to its end.
-        """
-        total = self._reader.n_frames
-        if total is None:
-            return None
-        stop = total if self._stop is None else min(self._stop, total)
-        return len(range(self._start, stop, self._step))
+        """Number of selected frames, announced until a video has been read to its end; None if unknown until then."""
+        numbers, total = self._numbers, self._reader.n_frames
+        return None if total is None else len(range(numbers.start, min(numbers.stop, total), numbers.step))
 
     def blocks(self, n: int) -> Iterator[Array]:
-        """Yield all frames in order, in arrays (m, height, width[, 3]) of m <= n; each call starts from the first.
-
-        Memory is allocated for about one block at a time.
-        """
+        """Yield all frames in order, in arrays (m, height, width[, 3]) of m <= n; each call starts from the first."""
         n = _at_least(1, "n", n)
-        stop = self._stop
-        numbers = count(self._start, self._step) if stop is None else iter(range(self._start, stop, self._step))
-        return self._stacked(self._read(numbers), n)
+        return self._stacked(self._read(iter(self._numbers)), n)
 
     def take(self, indices: Iterable[int]) -> Array:
-        """Return frames (len(indices), height, width[, 3]) by strictly increasing indices into the selection.
-
-        They are read in one pass, which ends at the last of them.
-        """
+        """Return frames (len(indices), height, width[, 3]) by strictly increasing indices into the selection."""
         chosen = [index(i) for i in indices]
         if any(i < 0 for i in chosen) or any(i >= j for i, j in pairwise(chosen)):
             raise ValueError("indices must be at least 0 and strictly ascending.")
-        numbers = [self._start + i * self._step for i in chosen]
-        within = [number for number in numbers if self._stop is None or number < self._stop]
+        numbers = [self._numbers[i] for i in chosen if i < len(self._numbers)]
         answer = np.empty((len(chosen), *self.shape), dtype=self.dtype)
         n_read = 0
-        for n_read, frame in enumerate(self._read(iter(within)), 1):
+        for n_read, frame in enumerate(self._read(iter(numbers)), 1):
             answer[n_read - 1] = frame
         if n_read < len(chosen):
             raise ValueError(f"{self.name} has no frame {chosen[n_read]} in the selection.")
@@ -116,7 +95,7 @@ class Frames:
         self._check_open()
         with closing(self._reader.read(numbers)) as frames:  # releases its file at once if the pass is abandoned
             for frame in frames:
-                yield frame if self._downscale is None else self._downscale(frame)
+                yield frame if self.shape == self._reader.shape else self._downscale(frame)
                 self._check_open()
 
     def _stacked(self, frames: Generator[Array], n: int) -> Iterator[Array]:
@@ -157,12 +136,9 @@ def open_frames(source: Any, *, start: int = 0, stop: int | None = None, step: i
     Raises
     ------
     ValueError
-        If the source is damaged, of an unknown kind or has fewer than two frames. Damage found later is raised while
-        reading.
-    OSError
-        If the file does not exist or may not be read.
-    ModuleNotFoundError
-        If the package that reads it is missing.
+        If the source is damaged, which may show only while reading, of an unknown kind or has fewer than two frames.
+    OSError, ModuleNotFoundError
+        If the file does not exist or may not be read, or the package that reads it is missing.
 
     Examples
     --------
@@ -174,8 +150,7 @@ def open_frames(source: Any, *, start: int = 0, stop: int | None = None, step: i
     stop = None if stop is None else _at_least(0, "stop", stop)
     if not 0 < scale <= 1:
         raise ValueError(f"scale must be more than 0 and at most 1; got {scale}.")
-    is_path = isinstance(source, str | os.PathLike)
-    reader = _open_path(Path(source)) if is_path else ArrayReader(np.asarray(source))
+    reader = _open_path(Path(source)) if isinstance(source, str | os.PathLike) else ArrayReader(np.asarray(source))
     frames = Frames(reader, start, stop, step, scale)
     chosen = frames.n_frames if stop is None or frames.n_frames is not None else len(range(start, stop, step))
     if chosen is not None and chosen < 2:
@@ -191,8 +166,9 @@ def _open_path(path: Path) -> FrameReader:
         raise FileNotFoundError(f"there is no file or folder {path}.")
     extension = path.suffix.lower()
     if extension not in OPENERS:
-        known = ", ".join(OPENERS)
-        raise ValueError(f"{path} is not of a known kind: a folder of images, or a file that ends in {known}.")
+        raise ValueError(
+            f"{path} is not of a known kind: a folder of images, or a file that ends in {', '.join(OPENERS)}."
+        )
     if not path.is_file():
         raise ValueError(f"{path} is neither a file nor a folder.")
     with path.open("rb") as file:  # raises the system's own error if it may not be read
@@ -208,39 +184,26 @@ def _at_least(least: int, name: str, value: int) -> int:
     return number
 
 
-@dataclass(frozen=True)
 class AreaAverage:
-    """Downscaling by exact means over areas; build with :meth:`of`.
+    """Downscaling of frames of one shape and type by exact means over areas.
 
     Pillow's box filter weights source pixels by 0 or 1, which is exact only for integer factors, and it has no 16-bit
     mode.
     """
 
-    rows: Any
-    columns: Any
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], dtype: np.dtype, scale: float) -> AreaAverage | None:
-        """Downscaling of frames of ``shape``, (height, width[, 3]); None if they keep their size."""
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, scale: float) -> None:
         height, width = (max(1, round(length * scale)) for length in shape[:2])
-        if (height, width) == shape[:2]:
-            return None
+        self.shape, self.dtype = (height, width, *shape[2:]), dtype
         work = np.result_type(dtype, np.float32)
-        rows, columns = _mean_weights(shape[0], height, work), _mean_weights(shape[1], width, work)
-        return cls(rows, columns, (height, width, *shape[2:]), dtype)
+        self._rows, self._columns = _mean_weights(shape[0], height, work), _mean_weights(shape[1], width, work)
 
     def __call__(self, frame: Array) -> Array:
-        """Downscale one frame; its dtype is kept."""
-        height, width, *channels = self.shape
-        tall = frame.astype(self.rows.dtype).reshape(frame.shape[0], -1)
-        low = (self.rows @ tall).reshape(height, frame.shape[1], -1)  # (height, old width, channels)
-        across = low.swapaxes(0, 1).reshape(frame.shape[1], -1)
-        small = (self.columns @ across).reshape(width, height, -1).swapaxes(0, 1)
-        if self.dtype.kind == "u":
-            small = np.rint(small)
-        return small.reshape(height, width, *channels).astype(self.dtype)
+        """Downscale one frame."""
+        (old_height, old_width), (height, width) = frame.shape[:2], self.shape[:2]
+        low = self._rows @ frame.astype(self._rows.dtype).reshape(old_height, -1)
+        across = low.reshape(height, old_width, -1).swapaxes(0, 1).reshape(old_width, -1)
+        small = (self._columns @ across).reshape(width, height, -1).swapaxes(0, 1).reshape(self.shape)
+        return (np.rint(small) if self.dtype.kind == "u" else small).astype(self.dtype)
 
 
 def _mean_weights(n: int, m: int, dtype: np.dtype) -> Any:

@@ -7,6 +7,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from .._backend import Array
-from .._file_errors import reading
+from .._file_errors import invalid_file, reading
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
@@ -40,27 +41,13 @@ def need(module: str, purpose: str) -> Any:
 
 
 class FrameReader(Protocol):
-    """Frames of one source by number, in full size and as stored.
+    """Frames of one source by number, in full size and as stored."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the source in messages.
-    shape : tuple of int
-        Shape of one frame: (height, width) or (height, width, 3).
-    dtype : dtype
-        Type of the values.
-    n_frames : int or None
-        Number of frames, if known.
-    fps : float or None
-        Frames per second, if known.
-    """
-
-    name: str
-    shape: tuple[int, ...]
+    name: str  # of the source, in messages
+    shape: tuple[int, ...]  # (height, width) or (height, width, 3)
     dtype: np.dtype
-    n_frames: int | None
-    fps: float | None = None
+    n_frames: int | None  # None if unknown
+    fps: float | None = None  # None if unknown
 
     def read(self, numbers: Iterator[int]) -> Generator[Array]:
         """Yield the frames of strictly increasing numbers; stop at the end of the source."""
@@ -95,25 +82,29 @@ class ArrayReader(FrameReader):
 def open_npy(path: Path) -> ArrayReader:
     """Frames of an .npy file, memory-mapped."""
     with reading(path), path.open("rb") as file:
-        header = _read_header(file)
-    _check_layout(header.shape, header.dtype, str(path))
+        shape, dtype = _read_header(file)
+    _check_layout(shape, dtype, str(path))
     with reading(path):
-        frames = npy_format.open_memmap(path, mode="r")
-    return ArrayReader(frames, str(path))
+        return ArrayReader(npy_format.open_memmap(path, mode="r"), str(path))
 
 
 def open_npz(path: Path, max_bytes: int = MAX_NPZ_BYTES) -> ArrayReader:
     """Frames of an .npz file: its array "frames", or the only one with the dimensions of frames."""
+    headers = {}
     with reading(path), zipfile.ZipFile(path) as archive:
-        headers = {}
         for name in archive.namelist():
             if name.endswith(".npy"):
                 with archive.open(name) as member:
                     headers[name.removesuffix(".npy")] = _read_header(member)
-    chosen = _choose(headers, path)
-    header = headers[chosen]
-    _check_layout(header.shape, header.dtype, str(path))
-    n_bytes = math.prod(header.shape) * header.dtype.itemsize
+    names = [name for name, (shape, _) in headers.items() if len(shape) in {3, 4}]
+    if not names:
+        raise ValueError(f"{path} holds no array of frames: (time, height, width), or (time, height, width, 3).")
+    if len(names) > 1 and "frames" not in names:
+        raise ValueError(f"{path} holds several arrays that may be frames: {', '.join(names)}; name one 'frames'.")
+    chosen = "frames" if "frames" in names else names[0]
+    shape, dtype = headers[chosen]
+    _check_layout(shape, dtype, str(path))
+    n_bytes = math.prod(shape) * dtype.itemsize
     if n_bytes > max_bytes:
         raise ValueError(
             f"{path} holds {n_bytes / 2**30:.1f} GiB of frames, more than the {max_bytes / 2**30:.1f} GiB that are "
@@ -126,30 +117,13 @@ def open_npz(path: Path, max_bytes: int = MAX_NPZ_BYTES) -> ArrayReader:
     return ArrayReader(frames, str(path))
 
 
-class _Header(NamedTuple):
-    shape: tuple[int, ...]
-    dtype: np.dtype
-
-
-def _read_header(file: IO[bytes]) -> _Header:
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     version = npy_format.read_magic(file)
     readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     if version not in readers:
         raise ValueError("it has an array in an unknown version of numpy's format")
     shape, _, dtype = readers[version](file)
-    return _Header(shape, dtype)
-
-
-def _choose(headers: dict[str, _Header], path: Path) -> str:
-    """Name of the array that holds the frames."""
-    names = [name for name, header in headers.items() if len(header.shape) in {3, 4}]
-    if "frames" in names:
-        return "frames"
-    if not names:
-        raise ValueError(f"{path} holds no array of frames: (time, height, width), or (time, height, width, 3).")
-    if len(names) > 1:
-        raise ValueError(f"{path} holds several arrays that may be frames: {', '.join(names)}; name one 'frames'.")
-    return names[0]
+    return shape, dtype
 
 
 def _check_layout(shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
@@ -166,15 +140,6 @@ def _check_layout(shape: tuple[int, ...], dtype: np.dtype, name: str) -> None:
 # --- folders of images ---
 
 
-class _ImageType(NamedTuple):
-    """Size and type of an image, known before its pixels are decoded."""
-
-    height: int
-    width: int
-    color: bool
-    dtype: np.dtype
-
-
 class ImageReader(FrameReader):
     """Images of a folder in natural order of their names: frame2 comes before frame10.
 
@@ -188,55 +153,66 @@ class ImageReader(FrameReader):
         self._paths = sorted(filter(Path.is_file, visible), key=_natural_order)
         if not self._paths:
             raise ValueError(f"{folder} holds no images ({', '.join(IMAGES)}).")
-        types: list[_ImageType] = []
+        self._first: _ImageType | None = None
+        self._color = False
         for path in self._paths:
-            with reading(path), self._pillow.open(path, formats=IMAGE_FORMATS) as image:
-                types.append(_type_of(image))
-            _check_same(path, types[-1], types[0])
-        self._first, self._color = types[0], any(each.color for each in types)
+            with self._open(path) as (_, found):
+                self._first = self._first or found
+                self._color = self._color or found.color
+        assert self._first is not None
         self.name, self.dtype, self.n_frames = str(folder), self._first.dtype, len(self._paths)
-        self.shape = (self._first.height, self._first.width, *([3] if self._color else []))
+        width, height = self._first.size
+        self.shape = (height, width, 3) if self._color else (height, width)
 
     def read(self, numbers: Iterator[int]) -> Generator[Array]:
         """Decode and yield images."""
         for number in numbers:
             if number >= len(self._paths):
                 return
-            path = self._paths[number]
-            with reading(path), self._pillow.open(path, formats=IMAGE_FORMATS) as image:
-                found = _type_of(image)
+            with self._open(self._paths[number]) as (image, found):
                 if found.dtype == np.uint8:
                     pixels = np.asarray(image.convert("RGB" if self._color else "L"))
                 else:
                     pixels = np.asarray(image).astype(np.uint16)
-            _check_same(path, found, self._first)  # the file may have been replaced since the folder was opened
             yield pixels
+
+    @contextmanager
+    def _open(self, path: Path) -> Iterator[tuple[Any, _ImageType]]:
+        """Open an image, which must be like the first: it may have been replaced since the folder was opened."""
+        with reading(path), self._pillow.open(path, formats=IMAGE_FORMATS) as image:
+            found = _type_of(image)
+            first = self._first or found
+            if found.size != first.size:
+                sizes = [f"{width} x {height}" for width, height in (found.size, first.size)]
+                reason = f"is {sizes[0]} pixels, unlike the first image of the folder, which is {sizes[1]}."
+                raise invalid_file(path, reason)
+            if found.dtype != first.dtype:
+                n_bits = 8 * found.dtype.itemsize
+                raise invalid_file(path, f"has {n_bits} bits a value, unlike the first image of the folder.")
+            yield image, found
+
+
+class _ImageType(NamedTuple):
+    """Size and type of an image, known before its pixels are decoded."""
+
+    size: tuple[int, int]  # width, height
+    color: bool
+    dtype: np.dtype
+
+
+def _type_of(image: Any) -> _ImageType:
+    # Older versions of Pillow open 16-bit PNG files in mode "I".
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+        return _ImageType(image.size, color=False, dtype=np.dtype(np.uint16))
+    if image.mode in {"I", "F"}:
+        raise ValueError("its pixels have 32 bits; save the frames as an .npy file")
+    return _ImageType(image.size, color=image.mode not in {"1", "L", "LA", "La"}, dtype=np.dtype(np.uint8))
 
 
 def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
     """Sort key that compares runs of digits as numbers."""
     parts = re.split(r"([0-9]+)", path.name.lower())
     return [(int(part), "") if part.isdecimal() and part.isascii() else (-1, part) for part in parts], path.name
-
-
-def _type_of(image: Any) -> _ImageType:
-    width, height = image.size
-    # Older versions of Pillow open 16-bit PNG files in mode "I".
-    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
-        return _ImageType(height, width, color=False, dtype=np.dtype(np.uint16))
-    if image.mode in {"I", "F"}:
-        raise ValueError("its pixels have 32 bits; save the frames as an .npy file")
-    return _ImageType(height, width, color=image.mode not in {"1", "L", "LA", "La"}, dtype=np.dtype(np.uint8))
-
-
-def _check_same(path: Path, found: _ImageType, first: _ImageType) -> None:
-    if (found.height, found.width) != (first.height, first.width):
-        raise ValueError(
-            f"{path} is {found.width} x {found.height} pixels, unlike the first image of the folder, which is "
-            f"{first.width} x {first.height}."
-        )
-    if found.dtype != first.dtype:
-        raise ValueError(f"{path} has {8 * found.dtype.itemsize} bits a value, unlike the first image of the folder.")
 
 
 # --- video files ---
@@ -252,8 +228,7 @@ class VideoReader(FrameReader):
 
     def __init__(self, path: Path, max_pixels: int = MAX_PIXELS) -> None:
         self.name, self.dtype, self._path = str(path), np.dtype(np.uint8), path
-        container, stream = self._open()
-        with container:
+        with self._open() as (container, stream):
             pixels = stream.codec_context.width * stream.codec_context.height
             if pixels > max_pixels:
                 raise ValueError(f"{self.name} has frames of {pixels} pixels, more than the {max_pixels} allowed.")
@@ -263,7 +238,7 @@ class VideoReader(FrameReader):
             self.n_frames = stream.frames or None
             self.fps = float(stream.guessed_rate) if stream.guessed_rate else None
             self._expected, self._min_expected = _expected_frames(container, stream, self.fps)
-        self._stored = (first.height, first.width)
+        self._stored = (first.width, first.height)
         self._format = "gray" if first.format.name.startswith(("gray", "mono", "ya")) else "rgb24"
         self._quarter_turns = round(first.rotation / 90)
         self._read_to_end = self._warned = False
@@ -271,12 +246,10 @@ class VideoReader(FrameReader):
 
     def read(self, numbers: Iterator[int]) -> Generator[Array]:
         """Decode and yield frames."""
-        wanted = next(numbers, None)
+        wanted, n_read = next(numbers, None), 0
         if wanted is None:
             return
-        container, stream = self._open()
-        with container:
-            n_read = 0
+        with self._open() as (container, stream):
             for number, frame in enumerate(self._decode(container, stream)):
                 n_read = number + 1
                 if frame.is_corrupt and not self._warned:
@@ -288,51 +261,46 @@ class VideoReader(FrameReader):
                     wanted = next(numbers, None)
                     if wanted is None:
                         return
-        self._warn_if_truncated(n_read)
+        if not self._read_to_end:
+            self._warn_if_truncated(n_read)
         self.n_frames, self._read_to_end = n_read, True
 
-    def _open(self) -> tuple[Any, Any]:
-        """Open the file; return its container and its first video stream."""
+    @contextmanager
+    def _open(self) -> Iterator[tuple[Any, Any]]:
+        """Open the file; yield its container and its first video stream."""
         av = need("av", "reading a video")
         try:
             # With the protocol, a name such as "concat:a" is a file of that name.
             container = av.open(f"file:{self.name}", options=FFMPEG_OPTIONS, metadata_errors="replace")
         except Exception as error:  # decoders raise almost any exception on damaged bytes
             raise ValueError(f"{self.name} cannot be read as a video: {_reason(error)}.") from error
-        try:
+        with container:
             if not container.streams.video:
                 raise ValueError(f"{self.name} holds no video.")
             stream = container.streams.video[0]
             if stream.codec_context is None:
                 raise ValueError(f"{self.name} needs a decoder that this build of PyAV does not have.")
             stream.thread_type = "AUTO"
-        except BaseException:
-            container.close()
-            raise
-        return container, stream
+            yield container, stream
 
     def _decode(self, container: Any, stream: Any) -> Iterator[Any]:
         """Yield PyAV's frames; raise one sentence if they cannot be decoded."""
-        frames, n_read = container.decode(stream), 0
-        while True:
-            try:
-                frame = next(frames, None)
-            except Exception as error:
-                where = f"after frame {n_read - 1}" if n_read else "before its first frame"
-                raise ValueError(f"{self.name} is damaged {where}: {_reason(error)}.") from error
-            if frame is None:
-                return
-            yield frame
-            n_read += 1
+        n_read = 0
+        try:
+            for frame in container.decode(stream):
+                yield frame
+                n_read += 1
+        except Exception as error:
+            where = f"after frame {n_read - 1}" if n_read else "before its first frame"
+            raise ValueError(f"{self.name} is damaged {where}: {_reason(error)}.") from error
 
     def _pixels(self, frame: Any, number: int) -> Array:
         """Pixels of one frame, upright and without opacity."""
-        height, width = self._stored
-        if (frame.height, frame.width) != self._stored:
-            raise ValueError(
-                f"frame {number} of {self.name} is {frame.width} x {frame.height} pixels, unlike the first, which is "
-                f"{width} x {height}."
-            )
+        found = (frame.width, frame.height)
+        if found != self._stored:
+            sizes = [f"{width} x {height}" for width, height in (found, self._stored)]
+            message = f"frame {number} of {self.name} is {sizes[0]} pixels, unlike the first, which is {sizes[1]}."
+            raise ValueError(message)
         try:
             pixels = frame.to_ndarray(format=self._format)
         except Exception as error:
@@ -340,21 +308,15 @@ class VideoReader(FrameReader):
         return np.rot90(pixels, self._quarter_turns)
 
     def _warn_if_truncated(self, n_read: int) -> None:
-        """Warn, on the first complete pass, if there should have been more frames."""
-        if self._read_to_end:
-            return
         if n_read < self._min_expected:
             message = f"{self.name} announces {self._expected} frames, only {n_read} could be read."
             warnings.warn(message, stacklevel=2)
-        elif self._path.suffix.lower() == ".gif" and not _has_gif_trailer(self._path):
-            warnings.warn(f"{self.name} is cut off after frame {n_read - 1}.", stacklevel=2)
-
-
-def _has_gif_trailer(path: Path) -> bool:
-    """Whether a gif file, which announces no length, is complete."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 64))
-        return file.read().rstrip(b"\0").endswith(b"\0;")  # end of the last block, then of the file
+        elif self._path.suffix.lower() == ".gif":  # such a file announces no length, but has an end mark
+            with self._path.open("rb") as file:
+                file.seek(max(0, self._path.stat().st_size - 64))
+                end = file.read().rstrip(b"\0")
+            if not end.endswith(b"\0;"):  # end of the last block, then of the file
+                warnings.warn(f"{self.name} is cut off after frame {n_read - 1}.", stacklevel=2)
 
 
 def _expected_frames(container: Any, stream: Any, fps: float | None) -> tuple[int, int]:
