@@ -1,10 +1,4 @@
-"""An output for frames that appears under its name only when it is complete.
-
-.. autosummary::
-    open_sink    open a video file, an .npy or .npz file, or a folder of PNG images
-    check_sink   raise before any work what would fail later
-    Sink         the opened output
-"""
+"""An output for frames that appears under its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -22,8 +16,7 @@ from .readers import need
 from .writers import ENCODINGS, GifWriter, ImageWriter, NpyWriter, NpzWriter, VideoWriter, Writer, check_encoder
 
 ARRAY_WRITERS = {".npz": NpzWriter, ".npy": NpyWriter}
-KINDS = (*ENCODINGS, *ARRAY_WRITERS)
-"""Extensions of the files that can be written."""
+KINDS = (*ENCODINGS, *ARRAY_WRITERS)  # extensions of the files that can be written
 FOLDER = ""  # the kind of a folder of images
 
 
@@ -61,10 +54,8 @@ class Sink:
 
         Raises
         ------
-        ValueError
-            If the frames are unlike the first ones, or the output cannot hold them.
-        OSError
-            "cannot write <path>: <reason>".
+        ValueError, OSError
+            If the output cannot hold them; "cannot write <path>: <reason>".
         """
         if not self._entered or self._complete:
             raise ValueError("a sink takes frames only inside its with statement, and until it is complete.")
@@ -74,20 +65,12 @@ class Sink:
             frames = frames.astype(np.uint8) * np.uint8(255)
         with naming(self._path):
             if self._writer is None:
-                self._writer = _open_writer(self.kind, self._temporary, frames, self._fps)
+                self._writer = self._open_writer(frames)
             self._writer.write(frames)
         self.n_frames += len(frames)
 
     def complete(self) -> None:
-        """Finish the output under a temporary name; it takes no more frames.
-
-        Raises
-        ------
-        ValueError
-            If there were no frames.
-        OSError
-            "cannot write <path>: <reason>".
-        """
+        """Finish the output under a temporary name; it takes no more frames, and must have some."""
         if self._complete:
             return
         if self._writer is None or self.n_frames == 0:
@@ -126,17 +109,33 @@ class Sink:
             self._temporary.unlink(missing_ok=True)
 
     def _check(self, frames: Array) -> None:
-        shape, dtype = frames.shape[1:], frames.dtype
+        shape, dtype, name = frames.shape[1:], frames.dtype, os.fspath(self._path)
         if not (frames.ndim == 3 or (frames.ndim == 4 and frames.shape[3] == 3)) or 0 in shape:
             raise ValueError(
                 f"frames must have the shape (n, height, width) or (n, height, width, 3); got {frames.shape}."
             )
-        if self._first is None:
-            _check_type(self.kind, dtype, os.fspath(self._path))
-            self._first = shape, dtype
-        elif (shape, dtype) != self._first:
+        if self._first is not None and (shape, dtype) != self._first:
             before, kind = self._first
             raise ValueError(f"frames must all be alike; got {shape} of {dtype} after {before} of {kind}.")
+        self._first = shape, dtype
+        if self.kind in ARRAY_WRITERS:
+            if dtype.kind not in "buifc":
+                raise ValueError(f"{name} can hold numbers; got {dtype}.")
+        elif dtype not in (np.uint8, bool) and not (self.kind == FOLDER and dtype == np.uint16):
+            more = ", uint16" if self.kind == FOLDER else ""
+            raise ValueError(
+                f"{name} can hold frames of uint8{more} or booleans; got {dtype}. An .npz file holds any type."
+            )
+
+    def _open_writer(self, frames: Array) -> Writer:
+        path, shape, dtype = self._temporary, frames.shape[1:], frames.dtype
+        if self.kind == FOLDER:
+            return ImageWriter(path, shape, dtype)
+        if self.kind in ARRAY_WRITERS:
+            return ARRAY_WRITERS[self.kind](path, shape, dtype)
+        if self.kind == ".gif":
+            return GifWriter(path, shape, self._fps)
+        return VideoWriter(path, shape, self._fps, ENCODINGS[self.kind])
 
 
 def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: bool = True) -> Sink:
@@ -160,8 +159,10 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
 
     Raises
     ------
-    ValueError, OSError, ModuleNotFoundError
-        As :func:`check_sink` does.
+    ValueError, ModuleNotFoundError
+        If the extension is unknown, or the encoder or the package that writes this kind of file is missing.
+    OSError
+        If the output exists and may not be replaced, or "cannot write <path>: <reason>".
 
     Examples
     --------
@@ -176,68 +177,27 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
     """
     if not (math.isfinite(fps) and 0.01 <= fps <= 1000):
         raise ValueError(f"fps must be from 0.01 to 1000; got {fps}.")
-    check_sink(path, overwrite=overwrite)
-    return Sink(path, _kind(path), float(fps))
+    return Sink(path, check_sink(path, overwrite=overwrite), float(fps))
 
 
-def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-    """Raise now what :func:`open_sink` and writing would raise later.
-
-    Raises
-    ------
-    ValueError
-        If the extension is unknown, or the encoder is missing.
-    FileExistsError
-        If the folder is not empty, or the file exists and may not be replaced.
-    OSError
-        "cannot write <path>: <reason>".
-    ModuleNotFoundError
-        If the package that writes this kind of file is missing.
-    """
-    kind, name = _kind(path), os.fspath(path)
-    target = Path(path)
+def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
+    """Raise now what :func:`open_sink` and writing would raise later; return the kind of the output."""
+    target, name = Path(path), os.fspath(path)
+    kind = FOLDER if name.endswith(("/", os.sep)) or target.is_dir() else target.suffix.lower()
     if kind == FOLDER:
         need("PIL.Image", "writing a folder of images")
         if target.is_file():
             raise FileExistsError(f"{name} is a file, so it cannot be a folder of images.")
         if target.is_dir() and any(target.iterdir()):
             raise FileExistsError(f"the folder {name} is not empty; frames are not mixed with other files.")
+    elif kind not in KINDS:
+        raise ValueError(
+            f"{name} is not of a known kind: a file that ends in {', '.join(KINDS)}, or a folder (a name without "
+            "extension, or one that ends in /)."
+        )
     elif not overwrite and target.exists():
         raise FileExistsError(f"{name} already exists.")
     if kind in ENCODINGS:
         check_encoder(kind)
     check_writable(path)
-
-
-def _kind(path: str | os.PathLike[str]) -> str:
-    """Extension of the file to write; empty for a folder."""
-    name = os.fspath(path)
-    extension = Path(path).suffix.lower()
-    if name.endswith(("/", os.sep)) or not extension or Path(path).is_dir():
-        return FOLDER
-    if extension not in KINDS:
-        raise ValueError(
-            f"{name} is not of a known kind: a file that ends in {', '.join(KINDS)}, or a folder (a name without "
-            "extension, or one that ends in /)."
-        )
-    return extension
-
-
-def _check_type(kind: str, dtype: np.dtype, name: str) -> None:
-    if kind in ARRAY_WRITERS:
-        if dtype.kind not in "buifc":
-            raise ValueError(f"{name} can hold numbers; got {dtype}.")
-    elif dtype not in (np.uint8, bool) and not (kind == FOLDER and dtype == np.uint16):
-        more = ", uint16" if kind == FOLDER else ""
-        raise ValueError(
-            f"{name} can hold frames of uint8{more} or booleans; got {dtype}. An .npz file holds any type."
-        )
-
-
-def _open_writer(kind: str, path: Path, frames: Array, fps: float) -> Writer:
-    shape, dtype = frames.shape[1:], frames.dtype
-    if kind == FOLDER:
-        return ImageWriter(path, shape, dtype)
-    if kind in ARRAY_WRITERS:
-        return ARRAY_WRITERS[kind](path, shape, dtype)
-    return GifWriter(path, shape, fps) if kind == ".gif" else VideoWriter(path, shape, fps, ENCODINGS[kind])
+    return kind

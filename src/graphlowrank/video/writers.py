@@ -1,13 +1,9 @@
-"""Writers of frames: .npy and .npz files, folders of PNG images, and video files.
-
-A writer takes frames of one shape and type, block by block, and writes them to a path at which nothing exists yet.
-"""
+"""Writers of frames: .npy and .npz files, folders of PNG images, and video files."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
@@ -24,12 +20,11 @@ from numpy.lib import format as npy_format
 from .._backend import Array
 from .readers import need
 
-HEADER_BYTES = 256  # of an .npy file: a multiple of 64, as the format asks, with room for any shape
 MAX_GIF_FPS = 50  # browsers show faster gifs at ten frames per second
 
 
 class Writer(ABC):
-    """A sequential writer of frames."""
+    """Writes frames of one shape and type, block by block, to a path at which nothing exists yet."""
 
     @abstractmethod
     def write(self, frames: Array) -> None:
@@ -48,7 +43,7 @@ class NpyWriter(Writer):
     def __init__(self, path: Path, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self._path, self._shape, self._dtype, self._n_frames = path, shape, dtype, 0
         self._file = self._open()
-        self._file.write(self._header())
+        self._write_header()
 
     def _open(self) -> Any:
         return self._path.open("xb")
@@ -60,8 +55,7 @@ class NpyWriter(Writer):
 
     def finish(self) -> None:
         """Write the final header, and flush."""
-        self._file.seek(0)
-        self._file.write(self._header())
+        self._write_header()
         _sync(self._file)
         self._file.close()
 
@@ -70,11 +64,12 @@ class NpyWriter(Writer):
         with suppress(OSError):
             self._file.close()
 
-    def _header(self) -> bytes:
-        shape = (self._n_frames, *self._shape)
-        entries = {"descr": npy_format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
-        start = npy_format.magic(1, 0) + struct.pack("<H", HEADER_BYTES - 10)
-        return (start + repr(entries).encode("latin1")).ljust(HEADER_BYTES - 1) + b"\n"
+    def _write_header(self) -> None:
+        """Write the header, which numpy pads to the same length for any number of frames."""
+        self._file.seek(0)
+        shape, descr = (self._n_frames, *self._shape), npy_format.dtype_to_descr(self._dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": shape}
+        npy_format.write_array_header_1_0(self._file, header)
 
 
 class NpzWriter(NpyWriter):
@@ -85,8 +80,7 @@ class NpzWriter(NpyWriter):
 
     def finish(self) -> None:
         """Compress the array into the zip file, and flush."""
-        self._file.seek(0)
-        self._file.write(self._header())
+        self._write_header()
         self._file.seek(0)
         with self._path.open("xb") as packed:
             # Level 1: higher ones hardly compress noise further and take several times longer.
@@ -174,22 +168,21 @@ class VideoWriter(Writer):
     def __init__(self, path: Path, shape: tuple[int, ...], fps: float, encoding: Encoding) -> None:
         self._av = need("av", "writing a video")
         self._path, self._encoding, self._n_frames = path, encoding, 0
-        self._padding = [(0, length % 2 if encoding.even else 0) for length in shape[:2]]
+        height, width = shape[:2]
+        self._padding = (height % 2, width % 2) if encoding.even else (0, 0)
         with self._one_sentence():
             self._container = self._av.open(
                 f"file:{path}", "w", format=encoding.container, options=encoding.container_options
             )
             self._stream = self._container.add_stream(encoding.codec, rate=Fraction(fps).limit_denominator(1001))
-        self._stream.height, self._stream.width = (
-            length + more for length, (_, more) in zip(shape[:2], self._padding, strict=True)
-        )
+        self._stream.height, self._stream.width = height + self._padding[0], width + self._padding[1]
         self._stream.pix_fmt = encoding.pixels
         self._stream.codec_context.options = dict(encoding.options)
 
     def write(self, frames: Array) -> None:
         """Encode frames; odd sizes are padded by the last row and column where the codec needs even ones."""
-        padded = np.pad(frames, [(0, 0), *self._padding, *[(0, 0)] * (frames.ndim - 3)], mode="edge")
-        for pixels in padded:
+        more = [0, *self._padding, 0][: frames.ndim]
+        for pixels in np.pad(frames, [(0, n) for n in more], mode="edge"):
             with self._one_sentence():
                 frame = self._frame(np.ascontiguousarray(pixels))
                 frame.pts = self._n_frames
