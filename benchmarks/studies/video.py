@@ -140,7 +140,7 @@ def scores(scene: Scene, background: Any, own: Any) -> dict[str, float]:
 
 def long_clip(n_frames: int) -> None:
     """Make a clip of 120 x 160, run the command on it and print its rate and memory."""
-    from graphlowrank.video.writing import open_sink
+    from graphlowrank.video import open_sink
 
     with tempfile.TemporaryDirectory() as folder:
         clip = Path(folder, "clip.mp4")

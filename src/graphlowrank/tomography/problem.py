@@ -10,6 +10,7 @@ import numpy as np
 
 from .._backend import Array
 from ..graphs import knn_graph, path_graph
+from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.bounded_cg import bounded_cg
 from ..solvers.solution import Solution
 
@@ -18,7 +19,6 @@ POWER_SAFETY = 1.05  # power iterations approach the norm from below
 MIN_SCALE = 1e-2  # smallest noise scale, as a fraction of the mean absolute reading
 HUBER_CORNER = 1.345  # in standard deviations; 95 % efficiency for normal noise
 L1_CORNER = 0.1  # "l1" is the Huber loss with this corner, in standard deviations
-MAD_TO_STD = 1.4826  # standard deviation / MAD for a normal distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,14 +111,11 @@ class Loss:
 
     @classmethod
     def named(cls, name: str, residual: Array, readings: Array) -> Loss:
-        """Loss of a name, with its corner scaled by the residual of a first estimate.
-
-        The scale is at least a small fraction of the readings: a first estimate may fit all of them, as where each
-        reading is a pixel.
-        """
+        """Loss of a name, with its corner scaled by the residual of a first estimate."""
         if name == "l2":
             return cls()
         scale = MAD_TO_STD * float(np.median(np.abs(residual)))
+        # A first estimate may fit all readings, as where each reading is a pixel.
         scale = max(scale, MIN_SCALE * float(np.mean(np.abs(readings))), float(np.finfo(float).tiny))
         return cls(scale * (L1_CORNER if name == "l1" else HUBER_CORNER))
 
@@ -148,8 +145,7 @@ def descend(
     The objective never increases. Its values are those of the quadratic majorizer if the loss is not least squares.
     """
     start = np.maximum(x, 0) if nonnegative else x
-    residual = data.residual(start)
-    w = loss.weights(residual)
+    w = loss.weights(data.residual(start))
 
     def apply(v: Array) -> Array:
         Av = data.A.matvec(v)
@@ -160,8 +156,7 @@ def descend(
         apply, right, x, norm=data.norm + smooth.norm, nonnegative=nonnegative, tol=tol, max_iter=max_iter
     )
     # The majorizer touches the loss at the start, which fixes its constant.
-    X = start.reshape(data.shape)
-    constant = loss.value(residual) + float(np.sum(X * smooth.gradient(X))) - 2 * found.objective[0]
+    constant = objective(data, smooth, loss, start) - 2 * found.objective[0]
     return replace(found, objective=[2 * value + constant for value in found.objective])
 
 

@@ -52,14 +52,19 @@ def projection_matrix(
            [21., 12.,  3.]])
     """
     height, width = check_image_shape(shape)
-    angles = _check_angles(angles_in_degrees)
-    n_detectors = _check_detectors(n_detectors, height, width)
-    dtype = np.dtype(dtype)
+    angles = np.asarray(angles_in_degrees, dtype=np.float64)
+    if angles.ndim != 1 or angles.size == 0:
+        raise ValueError(f"angles_in_degrees must be a list of at least one angle, got shape {angles.shape}.")
+    if not np.isfinite(angles).all():
+        raise ValueError("angles_in_degrees must be finite.")
+    if n_detectors is None:
+        n_detectors = width if height == width else int(np.ceil(np.sqrt(2) * max(height, width)))
+    n_detectors, dtype = check_count("n_detectors", n_detectors), np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32, got {dtype}.")
     right, down = np.arange(width)[None, :] - width // 2, np.arange(height)[:, None] - height // 2
     blocks = []
-    for angle in angles:
+    for angle in np.fmod(angles, 360):  # exact, and keeps large angles precise
         cos, sin = cosdg(angle), sindg(angle)  # exact at multiples of 90, where cos(pi / 2) is not
         position = cos * right - sin * down
         blocks.append(_strips(position.ravel(), abs(cos), abs(sin), n_detectors, dtype))
@@ -107,18 +112,3 @@ def _area_beyond(distance: Array, cos: float, sin: float) -> Array:
     area = np.where(distance < (long - short) / 2, 0.5 - distance / long, corner)
     area[area < np.finfo(np.float64).eps] = 0  # rounding errors are no intersection
     return np.asarray(area)
-
-
-def _check_angles(angles_in_degrees: Any) -> Array:
-    angles = np.asarray(angles_in_degrees, dtype=np.float64)
-    if angles.ndim != 1 or angles.size == 0:
-        raise ValueError(f"angles_in_degrees must be a list of at least one angle, got shape {angles.shape}.")
-    if not np.isfinite(angles).all():
-        raise ValueError("angles_in_degrees must be finite.")
-    return np.fmod(angles, 360)  # exact, and keeps large angles precise
-
-
-def _check_detectors(n_detectors: int | None, height: int, width: int) -> int:
-    if n_detectors is not None:
-        return check_count("n_detectors", n_detectors)
-    return width if height == width else int(np.ceil(np.sqrt(2) * max(height, width)))

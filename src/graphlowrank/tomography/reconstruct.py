@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from numbers import Real
 from typing import Any, Literal
 
@@ -13,9 +14,10 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
+from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.solution import Iterated
-from .operators import as_operator, check_image_shape, row_subset
-from .problem import MAD_TO_STD, Loss, Measurements, Smoothness, descend, optimality
+from .operators import as_operator, check_count, check_image_shape, row_subset
+from .problem import Loss, Measurements, Smoothness, descend, optimality
 
 GAMMAS = tuple(10.0 ** np.arange(3, -3.01, -0.5))  # decreasing: "auto" tries them, a given gamma is approached by them
 PATIENCE = 2  # gammas without improvement after which "auto" stops
@@ -48,14 +50,10 @@ class Reconstruction(Iterated):
     objective : list of list of float
         Objective after each step, one nonincreasing list for each pair of graphs. For a loss other than "l2" it is that
         of its quadratic majorizer.
-    n_graphs : int
-        Number of pairs of graphs that were built.
-    n_iter : int
-        Number of iterations.
-    converged : bool
-        Whether the problem for the last graphs was solved.
-    residual : float
-        Norm of its projected gradient relative to that at zero.
+    n_graphs, n_iter : int
+        Number of pairs of graphs that were built, and of iterations.
+    converged, residual : bool and float
+        Whether the problem for the last graphs was solved; norm of its projected gradient relative to that at zero.
     """
 
     image: Array
@@ -82,26 +80,18 @@ class Options:
     tol: float = 1e-4
     max_iter: int = 500
 
+    noise: float | None = None
+    seed: int = 0
+
     def __post_init__(self) -> None:
         if self.loss not in ("l2", "l1", "huber"):
             raise ValueError(f"loss must be 'l2', 'l1' or 'huber'; got {self.loss!r}.")
         for name in ("n_neighbors", "rebuild_every", "max_rebuilds", "max_iter"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
-                raise ValueError(f"{name} must be a positive whole number; got {value!r}.")
+            check_count(name, getattr(self, name))
         if not 0 < self.tol < 1:
             raise ValueError(f"tol must be between 0 and 1; got {self.tol!r}.")
-
-
-@dataclass(frozen=True)
-class Search:
-    """Which gammas and values of chain to choose from, and how."""
-
-    path: list[Gammas]  # decreasing, to the last candidate
-    candidates: list[Gammas]
-    chains: tuple[float, ...]
-    noise: float | None
-    seed: int
+        if self.noise is not None and not 0 < self.noise < np.inf:
+            raise ValueError(f"noise must be a positive number; got {self.noise!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +128,8 @@ def reconstruct(
     """Reconstruct an image from linear measurements, smooth on graphs of its rows and columns.
 
     Minimizes ``||A vec(X) - b||^2 + gamma_features tr(X^T L_r X) + gamma_samples tr(X L_c X^T)`` (Section VII-C of the
-    paper), where the graphs join similar rows and similar columns of the image itself. It starts from a very smooth
-    image on path graphs and follows a path of decreasing gammas; at each of them, graphs and image are updated in turn.
-    At the end the problem for the last graphs is solved.
+    paper), where the graphs join similar rows and similar columns of the image itself. It follows a path of decreasing
+    gammas from a very smooth image; at each of them, graphs and image are updated in turn.
 
     Parameters
     ----------
@@ -166,14 +155,10 @@ def reconstruct(
         Constrain the image to be nonnegative.
     n_neighbors : int, default=3
         Neighbors of each row and column.
-    rebuild_every : int, default=30
-        Iterations between updates of the graphs.
-    max_rebuilds : int, default=3
-        Updates of the graphs for each gamma.
-    tol : float, default=1e-4
-        Tolerance of the projected gradient relative to that at zero.
-    max_iter : int, default=500
-        Iterations for the last graphs.
+    rebuild_every, max_rebuilds : int, default=30, 3
+        Iterations between updates of the graphs, and updates for each gamma.
+    tol, max_iter : float and int, default=1e-4, 500
+        Tolerance of the projected gradient relative to that at zero, and iterations, for the last graphs.
     n_jobs : int or None, default=None
         Threads of libraries; None for all cores.
     random_state : int, default=0
@@ -197,18 +182,18 @@ def reconstruct(
     >>> bool(np.abs(found.image - phantom).mean() < 0.02)
     True
     """
-    options = Options(loss, nonnegative, n_neighbors, rebuild_every, max_rebuilds, tol, max_iter)
-    if noise is not None and not 0 < noise < np.inf:
-        raise ValueError(f"noise must be a positive number; got {noise!r}.")
+    options = Options(
+        loss, nonnegative, n_neighbors, rebuild_every, max_rebuilds, tol, max_iter, noise, random_state
+    )  # fmt: skip
     path = gamma_path(_number(gamma_features, "gamma_features"), _number(gamma_samples, "gamma_samples"))
-    candidates = path if "auto" in (gamma_features, gamma_samples) else path[-1:]
+    first = 0 if "auto" in (gamma_features, gamma_samples) else len(path) - 1  # gammas before only lead to it
     given_chain = _number(chain, "chain", most=1.0)
-    search = Search(path, candidates, CHAINS if given_chain is None else (given_chain,), noise, random_state)
+    chains = CHAINS if given_chain is None else (given_chain,)
     data = measurements(A, b, shape)
     progress = Progress(verbose)
     with limit_threads(n_jobs), single_threaded_libraries():  # rows and columns are few: threads only add overhead
         with progress.stage("choosing gamma"):
-            choice, tried = choose(data, search, options)
+            choice, tried = choose(data, path, first, chains, options)
         with progress.stage("reconstruction"):
             return solve(data, path, choice, options, tried)
 
@@ -294,8 +279,8 @@ def alternate(data: Measurements, estimate: Estimate, gammas: Gammas, chain: flo
 def minimize(data: Measurements, estimate: Estimate, options: Options, max_iter: int) -> Estimate:
     """Minimize the problem of an estimate, up to ``tol`` or ``max_iter``; robust losses by reweighted least squares."""
     x, smooth, loss = estimate.x, estimate.smooth, estimate.loss
-    *before, steps = estimate.history
-    n_iter, residual, steps = 0, np.inf, list(steps)
+    *before, last = estimate.history
+    n_iter, residual, steps = 0, np.inf, list(last)
     while residual > options.tol and n_iter < max_iter:
         portion = max_iter - n_iter if options.loss == "l2" else min(REWEIGHTED, max_iter - n_iter)
         found = descend(data, smooth, loss, x, nonnegative=options.nonnegative, tol=options.tol, max_iter=portion)
@@ -309,35 +294,38 @@ def minimize(data: Measurements, estimate: Estimate, options: Options, max_iter:
 # --- choice of gammas and chain ---
 
 
-def choose(data: Measurements, search: Search, options: Options) -> tuple[Choice, dict[Choice, float]]:
-    """Choose by the validation error; gammas by the discrepancy principle instead if the noise is known."""
-    choice, tried = (*search.candidates[-1], search.chains[0]), {}
-    several_chains = len(search.chains) > 1 and max(search.candidates[-1]) > 0
-    several_gammas = len(search.candidates) > 1
-    if several_chains or (several_gammas and search.noise is None):
-        tried = validate(data, search, options)
+def choose(
+    data: Measurements, path: list[Gammas], first: int, chains: tuple[float, ...], options: Options
+) -> tuple[Choice, dict[Choice, float]]:
+    """Choose among ``path[first:]`` and chains by the validation error, or gammas by the noise if it is known."""
+    choice, tried = (*path[-1], chains[0]), {}
+    several_chains = len(chains) > 1 and max(path[-1]) > 0
+    several_gammas = first < len(path) - 1
+    if several_chains or (several_gammas and options.noise is None):
+        tried = validate(data, path, first, chains, options)
         choice = min(tried, key=lambda one: tried[one])
-    if several_gammas and search.noise is not None:
-        tried = discrepancies(data, search.path, choice[2], options, search.noise)
+    if several_gammas and options.noise is not None:
+        tried = discrepancies(data, path, choice[2], options, options.noise)
         choice = list(tried)[-1]
     return choice, tried
 
 
-def validate(data: Measurements, search: Search, options: Options) -> dict[Choice, float]:
+def validate(
+    data: Measurements, path: list[Gammas], first: int, chains: tuple[float, ...], options: Options
+) -> dict[Choice, float]:
     """Compute the validation error of each choice.
 
     The path ends early once the error grows; other values of chain are tried for its best gammas and those before.
     """
-    path, chains = search.path, search.chains
-    splits = _splits(data, search.seed)
+    splits = _splits(data, options.seed)
     parts = [part for _, part in splits]
     visited, errors = [], []
-    for gammas, *estimates in zip(path, *(follow(part, path, options) for part in parts), strict=True):
-        if gammas in search.candidates:
-            visited.append((gammas, estimates))
-            errors.append(_validation_error(data, splits, estimates, options))
-            if int(np.argmin(errors)) < len(errors) - PATIENCE:
-                break
+    along = zip(path, *(follow(part, path, options) for part in parts), strict=True)
+    for gammas, *estimates in islice(along, first, None):
+        visited.append((gammas, estimates))
+        errors.append(_validation_error(data, splits, estimates, options))
+        if int(np.argmin(errors)) < len(errors) - PATIENCE:
+            break
     best = int(np.argmin(errors))
     tried = {(*gammas, CHAIN): error for (gammas, _), error in zip(visited, errors, strict=True) if CHAIN in chains}
     for chain in set(chains) - {CHAIN}:

@@ -57,7 +57,7 @@ def foreground_evidence(
 ) -> Array:
     """Smoothed distance of frames from their background, shadows discounted.
 
-    The distance is the root mean square over the channels. Shadows: in the 5 x 5 window around a pixel, the frame is
+    The distance is the root mean square over the channels. Shadows: in the 5 x 5 window around a pixel the frame is
     ``gain * background + residual`` by least squares. Where the pixel is darker than the background and the gain is at
     least ``darkest``, the evidence is at most twice the root mean square residual. The result is smoothed by nearly a
     Gaussian with a standard deviation of 1.35 pixels, limited so that objects have no halo.

@@ -19,10 +19,8 @@ class Gallery:
 
     Attributes
     ----------
-    numbers : sequence of int
-        Number of each frame in the video, from 0, increasing.
-    seconds : sequence of float or None
-        Time of each; None if the frame rate is unknown.
+    numbers, seconds : sequence of int, and of float or None
+        Number of each frame in the video, from 0, increasing; its time, None if the frame rate is unknown.
     input, background, foreground : uint8 array (n_pictured, height, width[, 3])
         Images.
     mask : bool array (n_pictured, height, width)
@@ -59,28 +57,22 @@ class VideoReport:
 
     Attributes
     ----------
-    title : str
-        Name of the video.
+    title, command : str
+        Name of the video; command line that repeats the run, or None.
     summary, warnings : sequence of str
         Sentences.
     gallery : Gallery
         Pictured frames.
-    singular_values : array
-        Of the compressed background matrix, decreasing.
-    rank : int
-        Rank of the background model.
+    singular_values, rank : array and int
+        Of the compressed background matrix, decreasing; rank of the background model.
     foreground_share : array (n_frames,)
         Share of each frame that is foreground, in [0, 1].
     stages : mapping of str to float
         Seconds of each stage.
-    n_frames : int
-        Length of the video.
-    frames_per_second : float
-        Speed of the separation, not the frame rate of the video.
+    n_frames, frames_per_second : int and float
+        Length of the video, and speed of the separation, not the frame rate of the video.
     choices : sequence of (parameter, value, reason)
         What was chosen, and why.
-    command : str or None
-        Command line that repeats the run.
     versions : mapping of str to str
         Versions of libraries.
     """

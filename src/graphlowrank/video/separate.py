@@ -74,8 +74,7 @@ def separate(
     rank : int or None, default=None
         Rank of the background model: number of ways in which the light changes. None for 4, fewer in short videos.
     solver : {"rpca", "rpcag", "frpcag"}, default="rpca"
-        Model of the compressed matrix: "rpca" uses no graphs, "rpcag" a graph of the frames, "frpcag" that and a graph
-        of the pixels.
+        Model of the compressed matrix, without graphs, with a graph of the frames, and with one of the pixels, too.
     pixel_graph : {"grid", "knn"}, default="grid"
         Graph of the pixels for "frpcag": neighbors in the image, or pixels with a similar history.
     n_sampled : int, default=100
@@ -88,13 +87,10 @@ def separate(
         times the noise level, and at least 2 % of the range of values.
     smallest : int or None, default=None
         Smallest number of pixels of an object. None for 1/2000 of the frame.
-    start, stop, step : int, default=0, None, 1
-        Frames to use, as in a slice.
-    scale : float, default=1.0
-        Factor of at most 1 to downscale frames by.
+    start, stop, step, scale : default=0, None, 1, 1.0
+        Frames to use, as in a slice, and a factor of at most 1 to downscale them by; see :func:`open_frames`.
     max_memory : float, default=4e9
-        Bytes of working memory, besides the input and the result. If they are few, chunks are shorter and are learned
-        from fewer frames.
+        Bytes of working memory besides input and result; fewer mean shorter chunks, learned from fewer frames.
     n_jobs : int or None, default=None
         Threads; None for all cores. The result does not depend on it.
     random_state : int, default=0
