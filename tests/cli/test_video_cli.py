@@ -23,7 +23,7 @@ from graphlowrank.cli import app, console
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
 from graphlowrank.models import SOLVERS
-from graphlowrank.video import open_frames, open_sink, separate, writers
+from graphlowrank.video import open_frames, open_sink, separate, sink
 from helpers import interruptible
 
 FPS = 12.5
@@ -35,12 +35,12 @@ FULL = OSError(errno.ENOSPC, "no space")
 SLOW = """
 import signal, sys, time
 from graphlowrank.cli import app
-from graphlowrank.video import writers
+from graphlowrank.video import sink
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
 def wait(*_):
     print("written", file=sys.stderr, flush=True)
     time.sleep(60)
-writers.NpzWriter.write = wait  # of the last of the outputs
+sink.NpzSink._append = wait  # of the last of the outputs
 app()
 """
 
@@ -314,15 +314,15 @@ def test_arrays_need_no_package(here, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("home", "step", "error", "said"),
     [
-        (writers.ImageWriter, "write", FULL, "error: cannot write f: no space"),
-        (writers.ImageWriter, "write", KeyboardInterrupt(), "interrupted; no half-written file is left"),
+        (sink.ImageSink, "_append", FULL, "error: cannot write f: no space"),
+        (sink.ImageSink, "_append", KeyboardInterrupt(), "interrupted; no half-written file is left"),
         (command, "render_video", ValueError("no"), "error: no"),
-        (writers.VideoWriter, "finish", FULL, "error: cannot write b.mp4: no space"),
+        (sink.VideoSink, "_finish", FULL, "error: cannot write b.mp4: no space"),
         (_files.Path, "replace", FULL, "error: cannot write r.html: no space"),
     ],
 )  # fmt: skip
 def test_a_failure_leaves_older_files_and_nothing_else(here, folder, in_chunks, monkeypatch, home, step, error, said):
-    first = [None] if step == "write" else []  # it goes well with the first block
+    first = [None] if step == "_append" else []  # it goes well with the first block
     monkeypatch.setattr(home, step, Mock(side_effect=[*first, *[error] * 4]))
     older = ["b.mp4", "m.npz", "r.html"]
     for name in older:

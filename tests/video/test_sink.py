@@ -18,7 +18,6 @@ from numpy.testing import assert_array_equal
 from PIL import Image
 
 from graphlowrank.video import sink as sink_module
-from graphlowrank.video import writers
 from graphlowrank.video.frames import open_frames
 from graphlowrank.video.sink import KINDS, check_sink, open_sink
 
@@ -221,9 +220,9 @@ def test_an_older_file_stays_until_the_new_one_is_complete(tmp_path, kind):
 
 
 STEPS = [
-    (".npy", writers.os, "fsync"), (".npz", writers.shutil, "copyfileobj"), (".mp4", writers.os, "fsync"),
+    (".npy", sink_module.os, "fsync"), (".npz", sink_module.shutil, "copyfileobj"), (".mp4", sink_module.os, "fsync"),
     ("", sink_module.Path, "replace"), (".mkv", sink_module.Path, "replace"), (".avi", np, "pad"),
-    ("", np, "ascontiguousarray"), (".gif", writers.GifWriter, "_frame"),
+    ("", np, "ascontiguousarray"), (".gif", sink_module.GifSink, "_frame"),
 ]  # fmt: skip
 
 
@@ -330,7 +329,7 @@ def test_refusals_before_any_work(tmp_path, monkeypatch):
     check_sink(tmp_path / "old.npy")
     with pytest.raises(FileExistsError, match=r"old\.npy already exists"):
         open_sink(tmp_path / "old.npy", overwrite=False)
-    monkeypatch.setitem(writers.ENCODINGS, ".mp4", writers.Encoding("mp4", "libnothing", "yuv420p", {}))
+    monkeypatch.setitem(sink_module.ENCODINGS, ".mp4", sink_module.Encoding("mp4", "libnothing", "yuv420p", {}))
     with pytest.raises(ValueError, match=r"no encoder libnothing, which \.mp4 files need; choose .*\.npz, or a folder"):
         check_sink(tmp_path / "out.mp4")
     assert names(tmp_path) == ["file", "old.npy"]

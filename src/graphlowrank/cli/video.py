@@ -23,7 +23,7 @@ from ..video.frames import Frames, open_frames
 from ..video.options import check_options
 from ..video.report import VideoReport
 from ..video.run import Run, as_bytes
-from ..video.sink import ARRAY_WRITERS, FOLDER, Sink, check_sink, open_sink
+from ..video.sink import ARRAYS, FOLDER, Sink, check_sink, open_sink
 from .console import command_line, interrupt_on_termination, print_warnings, require_packages
 from .outputs import check_distinct
 
@@ -114,7 +114,7 @@ def _written(name: str, kind: str, block: Array, pieces: Pieces, white: float) -
     """Exact values for arrays; visible ones for videos and images."""
     if name == "mask":
         return pieces.mask
-    if kind in ARRAY_WRITERS:
+    if kind in ARRAYS:
         return pieces.background if name == "background" else pieces.foreground
     if name == "background":
         images = pieces.background

@@ -1,26 +1,33 @@
-"""An output for frames that appears under its name only when it is complete."""
+"""Outputs for frames that appear under their names only when they are complete: videos, images and arrays."""
 
 from __future__ import annotations
 
 import math
 import os
 import shutil
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.lib import format as npy_format
 
 from .._backend import Array
 from .._files import check_writable, naming, target_of, temporary_beside
 from .readers import need
-from .writers import ENCODINGS, GifWriter, ImageWriter, NpyWriter, NpzWriter, VideoWriter, Writer, check_encoder
 
-ARRAY_WRITERS = {".npz": NpzWriter, ".npy": NpyWriter}
-KINDS = (*ENCODINGS, *ARRAY_WRITERS)  # extensions of the files that can be written
+ARRAYS = (".npz", ".npy")  # kinds of files that hold any numbers
 FOLDER = ""  # the kind of a folder of images
+MAX_GIF_FPS = 50  # browsers show faster gifs at ten frames per second
 
 
-class Sink:
+class Sink(ABC):
     """Output for frames, block by block, inside a ``with`` statement; returned by :func:`open_sink`.
 
     When the statement ends, the complete output appears under its name. If it ends by an exception, Ctrl-C included,
@@ -38,9 +45,9 @@ class Sink:
     def __init__(self, path: str | os.PathLike[str], kind: str, fps: float) -> None:
         self._path, self.kind, self._fps = path, kind, fps
         self._target = self._temporary = Path(path)
-        self._writer: Writer | None = None
-        self._first: tuple[tuple[int, ...], np.dtype] | None = None
-        self._entered = self._complete = False
+        self._shape: tuple[int, ...] = ()  # shape and type of the frames, once started
+        self._dtype = np.dtype(np.uint8)
+        self._entered = self._started = self._complete = False
         self.n_frames = 0
 
     def write(self, frames: Array) -> None:
@@ -61,22 +68,23 @@ class Sink:
             raise ValueError("a sink takes frames only inside its with statement, and until it is complete.")
         frames = np.asarray(frames)
         self._check(frames)
-        if frames.dtype == bool and self.kind not in ARRAY_WRITERS:
+        if frames.dtype == bool and self.kind not in ARRAYS:
             frames = frames.astype(np.uint8) * np.uint8(255)
         with naming(self._path):
-            if self._writer is None:
-                self._writer = self._open_writer(frames)
-            self._writer.write(frames)
+            if not self._started:
+                self._start()
+                self._started = True
+            self._append(frames)
         self.n_frames += len(frames)
 
     def complete(self) -> None:
         """Finish the output under a temporary name; it takes no more frames, and must have some."""
         if self._complete:
             return
-        if self._writer is None or self.n_frames == 0:
+        if self.n_frames == 0:
             raise ValueError(f"no frames were written to {os.fspath(self._path)}.")
         with naming(self._path):
-            self._writer.finish()
+            self._finish()
         self._complete = True
 
     def __enter__(self) -> Self:
@@ -98,15 +106,12 @@ class Sink:
                 renamed = True
         finally:
             if not renamed:
-                self._remove()
-
-    def _remove(self) -> None:
-        if self._writer is not None:
-            self._writer.abandon()
-        if self._temporary.is_dir():
-            shutil.rmtree(self._temporary, ignore_errors=True)
-        else:
-            self._temporary.unlink(missing_ok=True)
+                with suppress(Exception):
+                    self._abandon()
+                if self._temporary.is_dir():
+                    shutil.rmtree(self._temporary, ignore_errors=True)
+                else:
+                    self._temporary.unlink(missing_ok=True)
 
     def _check(self, frames: Array) -> None:
         shape, dtype, name = frames.shape[1:], frames.dtype, os.fspath(self._path)
@@ -114,11 +119,10 @@ class Sink:
             raise ValueError(
                 f"frames must have the shape (n, height, width) or (n, height, width, 3); got {frames.shape}."
             )
-        if self._first is not None and (shape, dtype) != self._first:
-            before, kind = self._first
-            raise ValueError(f"frames must all be alike; got {shape} of {dtype} after {before} of {kind}.")
-        self._first = shape, dtype
-        if self.kind in ARRAY_WRITERS:
+        if self._shape and (shape, dtype) != (self._shape, self._dtype):
+            before = f"{self._shape} of {self._dtype}"
+            raise ValueError(f"frames must all be alike; got {shape} of {dtype} after {before}.")
+        if self.kind in ARRAYS:
             if dtype.kind not in "buifc":
                 raise ValueError(f"{name} can hold numbers; got {dtype}.")
         elif dtype not in (np.uint8, bool) and not (self.kind == FOLDER and dtype == np.uint16):
@@ -126,16 +130,191 @@ class Sink:
             raise ValueError(
                 f"{name} can hold frames of uint8{more} or booleans; got {dtype}. An .npz file holds any type."
             )
+        self._shape, self._dtype = shape, dtype
 
-    def _open_writer(self, frames: Array) -> Writer:
-        path, shape, dtype = self._temporary, frames.shape[1:], frames.dtype
-        if self.kind == FOLDER:
-            return ImageWriter(path, shape, dtype)
-        if self.kind in ARRAY_WRITERS:
-            return ARRAY_WRITERS[self.kind](path, shape, dtype)
-        if self.kind == ".gif":
-            return GifWriter(path, shape, self._fps)
-        return VideoWriter(path, shape, self._fps, ENCODINGS[self.kind])
+    @abstractmethod
+    def _start(self) -> None:
+        """Open the temporary output, at which nothing exists yet."""
+
+    @abstractmethod
+    def _append(self, frames: Array) -> None:
+        """Write frames of one shape and type."""
+
+    def _finish(self) -> None:  # noqa: B027
+        """Complete the output and flush it to the disk."""
+
+    def _abandon(self) -> None:  # noqa: B027
+        """Release the output, which is removed next."""
+
+
+class NpySink(Sink):
+    """An .npy file; its header, which holds the number of frames, is written again at the end."""
+
+    def _start(self) -> None:
+        self._file = self._open()
+        self._write_header()
+
+    def _open(self) -> Any:
+        return self._temporary.open("xb")
+
+    def _append(self, frames: Array) -> None:
+        self._file.write(np.ascontiguousarray(frames).data)
+
+    def _finish(self) -> None:
+        self._write_header()
+        _sync(self._file)
+        self._file.close()
+
+    def _abandon(self) -> None:
+        self._file.close()
+
+    def _write_header(self) -> None:
+        """Write the header, which numpy pads to the same length for any number of frames."""
+        self._file.seek(0)
+        shape, descr = (self.n_frames, *self._shape), npy_format.dtype_to_descr(self._dtype)
+        npy_format.write_array_header_1_0(self._file, {"descr": descr, "fortran_order": False, "shape": shape})
+
+
+class NpzSink(NpySink):
+    """An .npz file with the array "frames", which is collected in an unnamed .npy file: its header comes first."""
+
+    def _open(self) -> Any:
+        return tempfile.TemporaryFile(dir=self._temporary.parent)
+
+    def _finish(self) -> None:
+        self._write_header()
+        self._file.seek(0)
+        with self._temporary.open("xb") as packed:
+            # Level 1: higher ones hardly compress noise further and take several times longer.
+            with (
+                zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+                archive.open("frames.npy", "w", force_zip64=True) as member,
+            ):
+                shutil.copyfileobj(self._file, member, 2**20)
+            _sync(packed)
+        self._file.close()
+
+
+def _sync(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+class ImageSink(Sink):
+    """A folder of files frame_00000.png and so on."""
+
+    def _start(self) -> None:
+        if self._dtype == np.uint16 and len(self._shape) == 3:
+            raise ValueError("PNG files are not written with 16-bit colors; choose a file that ends in .npy or .npz.")
+        self._temporary.mkdir()
+
+    def _append(self, frames: Array) -> None:
+        pillow = need("PIL.Image", "writing a folder of images")
+        for number, frame in enumerate(frames, self.n_frames):
+            image = pillow.fromarray(np.ascontiguousarray(frame))
+            # Level 1 is several times as fast, for slightly larger files.
+            image.save(self._temporary / f"frame_{number:05d}.png", compress_level=1)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Container and codec of a kind of video file, with FFmpeg's options."""
+
+    container: str
+    codec: str
+    pixels: str
+    options: dict[str, str]
+    container_options: dict[str, str] = field(default_factory=dict)
+    even: bool = False  # whether the codec needs even sizes
+
+
+_MATRIX = {"colorspace": "smpte170m", "color_range": "tv"}  # named, because players assume another one for large frames
+_FAST_START = {"movflags": "+faststart"}  # index first: browsers can play the file before it is complete
+_REPRODUCIBLE = {"fflags": "+bitexact"}  # no random identifier in the file
+_H264 = Encoding(
+    "mp4", "libx264", "yuv420p", {"crf": "18", "preset": "veryfast", **_MATRIX}, _FAST_START, even=True
+)  # fmt: skip
+_VP9 = {"crf": "24", "b": "0", "deadline": "realtime", "cpu-used": "6", "row-mt": "1", **_MATRIX}
+ENCODINGS = {
+    ".mp4": _H264,
+    ".m4v": _H264,
+    ".mov": replace(_H264, container="mov"),
+    ".mkv": replace(_H264, container="matroska", container_options=_REPRODUCIBLE),
+    ".webm": Encoding("webm", "libvpx-vp9", "yuv420p", _VP9, _REPRODUCIBLE),
+    ".avi": Encoding("avi", "mjpeg", "yuvj420p", {"flags": "+qscale", "global_quality": "236"}),  # 2 of 1 to 31
+    ".gif": Encoding("gif", "gif", "pal8", {}),
+}
+
+
+class VideoSink(Sink):
+    """A video file, encoded by PyAV."""
+
+    def _start(self) -> None:
+        self._av, encoding = need("av", "writing a video"), ENCODINGS[self.kind]
+        self._encoding = encoding
+        height, width = self._shape[:2]
+        self._padding = (height % 2, width % 2) if encoding.even else (0, 0)
+        name, rate = f"file:{self._temporary}", Fraction(self._fps).limit_denominator(1001)
+        with self._one_sentence():
+            self._container = self._av.open(name, "w", format=encoding.container, options=encoding.container_options)
+            self._stream = self._container.add_stream(encoding.codec, rate=rate)
+        self._stream.height, self._stream.width = height + self._padding[0], width + self._padding[1]
+        self._stream.pix_fmt = "gray" if self.kind == ".gif" and len(self._shape) == 2 else encoding.pixels
+        self._stream.codec_context.options = dict(encoding.options)
+
+    def _append(self, frames: Array) -> None:
+        """Encode frames; odd sizes are padded by the last row and column where the codec needs even ones."""
+        more = [0, *self._padding, 0][: frames.ndim]
+        for number, pixels in enumerate(np.pad(frames, [(0, n) for n in more], mode="edge"), self.n_frames):
+            with self._one_sentence():
+                frame = self._frame(np.ascontiguousarray(pixels))
+                frame.pts = number
+                self._container.mux(self._stream.encode(frame))
+
+    def _finish(self) -> None:
+        with self._one_sentence():
+            self._container.mux(self._stream.encode(None))
+            self._container.close()
+        with self._temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+
+    def _abandon(self) -> None:
+        self._container.close()
+
+    def _frame(self, pixels: Array) -> Any:
+        frame = self._av.VideoFrame.from_ndarray(pixels, format="gray" if pixels.ndim == 2 else "rgb24")
+        return frame.reformat(format=self._encoding.pixels, dst_colorspace="ITU601")
+
+    @contextmanager
+    def _one_sentence(self) -> Iterator[None]:
+        """Turn errors of the encoder into one sentence; errors of the system stay as they are."""
+        try:
+            yield
+        except self._av.error.FFmpegError as error:
+            if isinstance(error, OSError):
+                raise
+            reason = f"{error.strerror or error}".rstrip(".")
+            raise ValueError(f"the encoder {self._encoding.codec} cannot write these frames: {reason}.") from error
+
+
+class GifSink(VideoSink):
+    """A gif file: grays are exact, colors are quantized to 256 for each frame."""
+
+    def _frame(self, pixels: Array) -> Any:
+        if pixels.ndim == 2:
+            return self._av.VideoFrame.from_ndarray(pixels, format="gray")
+        pillow = need("PIL.Image", "writing .gif files")
+        image = pillow.fromarray(pixels).quantize(256, method=pillow.Quantize.FASTOCTREE)
+        colors = np.array(image.getpalette("RGB"), dtype=np.uint8).reshape(-1, 3)
+        palette = np.full((256, 4), 255, dtype=np.uint8)  # alpha, red, green, blue
+        palette[: len(colors), 1:] = colors
+        return self._av.VideoFrame.from_ndarray((np.asarray(image), palette), format="pal8")
+
+
+SINKS: dict[str, type[Sink]] = {
+    **dict.fromkeys(ENCODINGS, VideoSink), ".gif": GifSink, ".npz": NpzSink, ".npy": NpySink, FOLDER: ImageSink
+}  # fmt: skip
+KINDS = tuple(filter(None, SINKS))  # extensions of the files that can be written
 
 
 def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: bool = True) -> Sink:
@@ -177,7 +356,8 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
     """
     if not (math.isfinite(fps) and 0.01 <= fps <= 1000):
         raise ValueError(f"fps must be from 0.01 to 1000; got {fps}.")
-    return Sink(path, check_sink(path, overwrite=overwrite), float(fps))
+    kind = check_sink(path, overwrite=overwrite)
+    return SINKS[kind](path, kind, min(float(fps), MAX_GIF_FPS) if kind == ".gif" else float(fps))
 
 
 def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
@@ -201,3 +381,18 @@ def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
         check_encoder(kind)
     check_writable(path)
     return kind
+
+
+def check_encoder(extension: str) -> None:
+    """Raise ValueError if PyAV lacks the encoder of a kind of file, ModuleNotFoundError if a package is missing."""
+    av = need("av", f"writing {extension} files")
+    codec = ENCODINGS[extension].codec
+    try:
+        av.codec.Codec(codec, "w")
+    except ValueError as error:
+        raise ValueError(
+            f"this build of PyAV has no encoder {codec}, which {extension} files need; "
+            "choose a file that ends in .npz, or a folder."
+        ) from error
+    if extension == ".gif":
+        need("PIL.Image", "writing .gif files")
