@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -20,6 +20,7 @@ from .._file_errors import invalid_file, reading
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
+GRAY_MODES = ("1", "L", "LA", "La")  # of Pillow, with 8 bits
 VIDEOS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".gif", ".mpg", ".mpeg")
 MAX_PIXELS = 2**27  # of one frame; four times those of 8K video
 MAX_NPZ_BYTES = 2**33  # an array in a zip file is decompressed to memory, an .npy file is not
@@ -153,15 +154,15 @@ class ImageReader(FrameReader):
         self._paths = sorted(filter(Path.is_file, visible), key=_natural_order)
         if not self._paths:
             raise ValueError(f"{folder} holds no images ({', '.join(IMAGES)}).")
-        self._first: _ImageType | None = None
+        self._first: tuple[tuple[int, int], np.dtype] | None = None  # size and type
         self._color = False
         for path in self._paths:
-            with self._open(path) as (_, found):
-                self._first = self._first or found
-                self._color = self._color or found.color
+            with self._open(path) as (image, size, dtype):
+                self._first = self._first or (size, dtype)
+                self._color = self._color or (dtype == np.uint8 and image.mode not in GRAY_MODES)
         assert self._first is not None
-        self.name, self.dtype, self.n_frames = str(folder), self._first.dtype, len(self._paths)
-        width, height = self._first.size
+        (width, height), self.dtype = self._first
+        self.name, self.n_frames = str(folder), len(self._paths)
         self.shape = (height, width, 3) if self._color else (height, width)
 
     def read(self, numbers: Iterator[int]) -> Generator[Array]:
@@ -169,44 +170,36 @@ class ImageReader(FrameReader):
         for number in numbers:
             if number >= len(self._paths):
                 return
-            with self._open(self._paths[number]) as (image, found):
-                if found.dtype == np.uint8:
+            with self._open(self._paths[number]) as (image, _, dtype):
+                if dtype == np.uint8:
                     pixels = np.asarray(image.convert("RGB" if self._color else "L"))
                 else:
                     pixels = np.asarray(image).astype(np.uint16)
             yield pixels
 
     @contextmanager
-    def _open(self, path: Path) -> Iterator[tuple[Any, _ImageType]]:
+    def _open(self, path: Path) -> Iterator[tuple[Any, tuple[int, int], np.dtype]]:
         """Open an image, which must be like the first: it may have been replaced since the folder was opened."""
         with reading(path), self._pillow.open(path, formats=IMAGE_FORMATS) as image:
-            found = _type_of(image)
-            first = self._first or found
-            if found.size != first.size:
-                sizes = [f"{width} x {height}" for width, height in (found.size, first.size)]
-                reason = f"is {sizes[0]} pixels, unlike the first image of the folder, which is {sizes[1]}."
+            size, dtype = image.size, _pixel_type(image)
+            first_size, first_dtype = self._first or (size, dtype)
+            if size != first_size:
+                is_size, was_size = (f"{width} x {height}" for width, height in (size, first_size))
+                reason = f"is {is_size} pixels, unlike the first image of the folder, which is {was_size}."
                 raise invalid_file(path, reason)
-            if found.dtype != first.dtype:
-                n_bits = 8 * found.dtype.itemsize
+            if dtype != first_dtype:
+                n_bits = 8 * dtype.itemsize
                 raise invalid_file(path, f"has {n_bits} bits a value, unlike the first image of the folder.")
-            yield image, found
+            yield image, size, dtype
 
 
-class _ImageType(NamedTuple):
-    """Size and type of an image, known before its pixels are decoded."""
-
-    size: tuple[int, int]  # width, height
-    color: bool
-    dtype: np.dtype
-
-
-def _type_of(image: Any) -> _ImageType:
+def _pixel_type(image: Any) -> np.dtype:
     # Older versions of Pillow open 16-bit PNG files in mode "I".
     if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
-        return _ImageType(image.size, color=False, dtype=np.dtype(np.uint16))
+        return np.dtype(np.uint16)
     if image.mode in {"I", "F"}:
         raise ValueError("its pixels have 32 bits; save the frames as an .npy file")
-    return _ImageType(image.size, color=image.mode not in {"1", "L", "LA", "La"}, dtype=np.dtype(np.uint8))
+    return np.dtype(np.uint8)
 
 
 def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:

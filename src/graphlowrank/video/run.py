@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import count, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -190,16 +191,14 @@ class _Pictures:
 
     def __init__(self) -> None:
         self.every = 1
-        self.kept: list[tuple[int, Array, Array, Array]] = []
+        self.kept: list[tuple[Any, ...]] = []  # number, frame, background, mask
 
     def add(self, first: int, frames: Array, pieces: Pieces) -> None:
         """Keep every n-th frame; when there are too many, drop every other one and double n."""
         step = max(1, frames.shape[2] // PICTURE_WIDTH)
-        for index in range(-first % self.every, len(frames), self.every):
-            if (first + index) % self.every:
-                continue  # n has changed within this block
-            images = (part[index, ::step, ::step].copy() for part in (frames, pieces.background, pieces.mask))
-            self.kept.append((first + index, *images))  # type: ignore[arg-type]
+        for number, *images in zip(count(first), frames, pieces.background, pieces.mask, strict=False):
+            if number % self.every == 0:
+                self.kept.append((number, *(image[::step, ::step].copy() for image in images)))
             if len(self.kept) > 2 * PICTURED:
                 self.kept, self.every = self.kept[::2], 2 * self.every
 
