@@ -24,7 +24,7 @@ from graphlowrank.tomography import (
 )
 from graphlowrank.tomography import reconstruct as front_door
 from graphlowrank.tomography.problem import Loss, Measurements, Smoothness, descend, objective, optimality
-from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path, measurements
+from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path
 
 N = 24
 ANGLES = np.arange(0, 180, 10)
@@ -78,7 +78,7 @@ def test_bounded_cg_bears_a_singular_matrix_and_counts_its_products():
 def fixed_problem(A, phantom, *, gamma=0.1, seed=0):
     rng = np.random.default_rng(seed)
     b = A @ phantom.ravel() + 0.02 * rng.standard_normal(A.shape[0])
-    data = measurements(A, b, phantom.shape)
+    data = Measurements.of(A, b, phantom.shape)
     return data, Smoothness.around(phantom + 0.1 * rng.random(phantom.shape), 3, 0.3, (gamma, 2 * gamma), data.unit)
 
 

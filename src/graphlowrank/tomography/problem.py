@@ -13,6 +13,7 @@ from ..graphs import knn_graph, path_graph
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.bounded_cg import bounded_cg
 from ..solvers.solution import Solution
+from .operators import as_operator, check_image_shape, row_subset
 
 POWER_STEPS = 30
 POWER_SAFETY = 1.05  # power iterations approach the norm from below
@@ -32,24 +33,39 @@ class Measurements:
     norm: float  # upper bound of the largest eigenvalue of A^T A
 
     @classmethod
-    def of(cls, A: Any, b: Array, shape: tuple[int, int]) -> Measurements:
-        """Estimate ``unit`` (Hutchinson's trace estimator) and ``norm`` (power iterations) of the operator."""
-        rng = np.random.default_rng(0)
-        n = shape[0] * shape[1]
-        signs = rng.choice([-1.0, 1.0], (8, n))
-        unit = float(np.mean([np.sum(A.matvec(v) ** 2) for v in signs])) / n
-        v = rng.standard_normal(n)
-        norm = 0.0
-        for _ in range(POWER_STEPS):
-            v = A.rmatvec(A.matvec(v / np.linalg.norm(v)))
-            norm = float(np.linalg.norm(v))
-            if norm == 0:
-                raise ValueError("A is zero on every image: there is nothing to reconstruct from.")
-        return cls(A, b, shape, unit, POWER_SAFETY * norm)
+    def of(cls, A: Any, b: Any, shape: tuple[int, int]) -> Measurements:
+        """Validate measurements, and drop missing readings."""
+        shape = check_image_shape(shape)
+        operator, readings = as_operator(A, shape), np.asarray(b, dtype=np.float64)
+        n_readings = operator.shape[0]
+        if readings.shape != (n_readings,):
+            raise ValueError(f"b must have a reading for each of the {n_readings} rows of A, got {readings.shape}.")
+        if np.isinf(readings).any():
+            raise ValueError("b has infinite readings; use NaN where there is none.")
+        seen = ~np.isnan(readings)
+        if not seen.any():
+            raise ValueError("every reading in b is missing.")
+        if not seen.all():
+            operator, readings = as_operator(row_subset(operator, seen), shape), readings[seen]
+        return cls(operator, readings, shape, *_measure_operator(operator))
 
     def residual(self, x: Array) -> Array:
         """``b - A x``."""
         return self.b - self.A.matvec(x)
+
+
+def _measure_operator(A: Any) -> tuple[float, float]:
+    """Estimate ``unit`` by Hutchinson's trace estimator and ``norm`` by power iterations."""
+    rng, n = np.random.default_rng(0), A.shape[1]
+    signs = rng.choice([-1.0, 1.0], (8, n))
+    unit = float(np.mean([np.sum(A.matvec(v) ** 2) for v in signs])) / n
+    v, norm = rng.standard_normal(n), 0.0
+    for _ in range(POWER_STEPS):
+        v = A.rmatvec(A.matvec(v / np.linalg.norm(v)))
+        norm = float(np.linalg.norm(v))
+        if norm == 0:
+            raise ValueError("A is zero on every image: there is nothing to reconstruct from.")
+    return unit, POWER_SAFETY * norm
 
 
 @dataclass(frozen=True, eq=False)

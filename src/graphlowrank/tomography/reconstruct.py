@@ -16,7 +16,7 @@ from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.solution import Iterated
-from .operators import as_operator, check_count, check_image_shape, row_subset
+from .operators import check_count, row_subset
 from .problem import Loss, Measurements, Smoothness, descend, optimality
 
 GAMMAS = tuple(10.0 ** np.arange(3, -3.01, -0.5))  # decreasing: "auto" tries them, a given gamma is approached by them
@@ -189,7 +189,7 @@ def reconstruct(
     first = 0 if "auto" in (gamma_features, gamma_samples) else len(path) - 1  # gammas before only lead to it
     given_chain = _number(chain, "chain", most=1.0)
     chains = CHAINS if given_chain is None else (given_chain,)
-    data = measurements(A, b, shape)
+    data = Measurements.of(A, b, shape)
     progress = Progress(verbose)
     with limit_threads(n_jobs), single_threaded_libraries():  # rows and columns are few: threads only add overhead
         with progress.stage("choosing gamma"):
@@ -215,23 +215,6 @@ def gamma_path(rows: float | None, columns: float | None) -> list[Gammas]:
     largest = max(rows, columns)
     factors = [gamma / largest for gamma in GAMMAS if gamma > largest > 0]
     return [*((factor * rows, factor * columns) for factor in factors), (rows, columns)]
-
-
-def measurements(A: Any, b: Any, shape: tuple[int, int]) -> Measurements:
-    """Validate the measurements, and drop missing readings."""
-    height, width = check_image_shape(shape)
-    operator = as_operator(A, (height, width))
-    readings = np.asarray(b, dtype=np.float64)
-    if readings.shape != (operator.shape[0],):
-        raise ValueError(f"b must have a reading for each of the {operator.shape[0]} rows of A, got {readings.shape}.")
-    if np.isinf(readings).any():
-        raise ValueError("b has infinite readings; use NaN where there is none.")
-    seen = ~np.isnan(readings)
-    if not seen.any():
-        raise ValueError("every reading in b is missing.")
-    if not seen.all():
-        operator, readings = as_operator(row_subset(operator, seen), (height, width)), readings[seen]
-    return Measurements.of(operator, readings, (height, width))
 
 
 # --- minimization along the path of gammas ---
@@ -305,7 +288,7 @@ def choose(
         tried = validate(data, path, first, chains, options)
         choice = min(tried, key=lambda one: tried[one])
     if several_gammas and options.noise is not None:
-        tried = discrepancies(data, path, choice[2], options, options.noise)
+        tried = discrepancies(data, path, choice[2], options.noise, options)
         choice = list(tried)[-1]
     return choice, tried
 
@@ -346,8 +329,7 @@ def _splits(data: Measurements, seed: int) -> list[tuple[Array, Measurements]]:
     splits = []
     for first in range(0, min(MAX_SPLITS * size, ENOUGH_HELD_OUT, n - 1), size):
         held = np.isin(np.arange(n), order[first : first + size])
-        A = as_operator(row_subset(data.A, ~held), data.shape)
-        splits.append((held, Measurements.of(A, data.b[~held], data.shape)))
+        splits.append((held, Measurements.of(row_subset(data.A, ~held), data.b[~held], data.shape)))
     return splits
 
 
@@ -361,7 +343,7 @@ def _validation_error(
 
 
 def discrepancies(
-    data: Measurements, path: list[Gammas], chain: float, options: Options, noise: float
+    data: Measurements, path: list[Gammas], chain: float, noise: float, options: Options
 ) -> dict[Choice, float]:
     """Residual of each pair of gammas, down to the first that is at most the noise."""
     tried: dict[Choice, float] = {}
