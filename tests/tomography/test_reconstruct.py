@@ -23,7 +23,7 @@ from graphlowrank.tomography import (
     reconstruct,
 )
 from graphlowrank.tomography import reconstruct as front_door
-from graphlowrank.tomography.problem import Loss, Measurements, Smoothness, descend, objective, optimality
+from graphlowrank.tomography.problem import HuberLoss, Measurements, Smoothness, descend, objective, optimality
 from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path
 
 N = 24
@@ -84,14 +84,14 @@ def fixed_problem(A, phantom, *, gamma=0.1, seed=0):
 
 def test_the_answer_for_fixed_graphs_is_that_of_dense_algebra(A, phantom):
     data, smooth = fixed_problem(A, phantom)
-    found = descend(data, smooth, Loss(), np.zeros(N * N), nonnegative=False, tol=1e-9, max_iter=5000)
+    found = descend(data, smooth, HuberLoss(), np.zeros(N * N), nonnegative=False, tol=1e-9, max_iter=5000)
     L_rows, L_columns = smooth.rows.toarray(), smooth.columns.toarray()
     dense = A.toarray()
     H = dense.T @ dense + smooth.gamma_features * np.kron(L_rows, np.eye(N))
     H += smooth.gamma_samples * np.kron(np.eye(N), L_columns)
     # Corners that no ray sees: compare where the answer is determined, by its objective.
     exact = np.linalg.lstsq(H, dense.T @ data.b, rcond=None)[0]
-    values = [objective(data, smooth, Loss(), x) for x in (found.X, exact)]
+    values = [objective(data, smooth, HuberLoss(), x) for x in (found.X, exact)]
     assert values[0] == pytest.approx(values[1], rel=1e-9)
     assert found.objective[-1] == pytest.approx(values[0], rel=1e-9)  # what it says it reached
     X = found.X.reshape(N, N)
@@ -104,7 +104,7 @@ def test_the_answer_for_fixed_graphs_is_that_of_dense_algebra(A, phantom):
 @pytest.mark.parametrize("loss", ["l2", "huber", "l1"])
 def test_the_certificate_holds_at_the_answer_and_nowhere_near_it(A, phantom, loss, nonnegative):
     data, smooth = fixed_problem(A, phantom)
-    form = Loss.named(loss, 0.02 * np.random.default_rng(0).standard_normal(999), np.ones(1))
+    form = HuberLoss.named(loss, 0.02 * np.random.default_rng(0).standard_normal(999), np.ones(1))
     x, values = np.zeros(N * N), []
     for _ in range(200 if loss != "l2" else 1):
         x = descend(data, smooth, form, x, nonnegative=nonnegative, tol=1e-8, max_iter=3000).X
@@ -134,7 +134,7 @@ def test_chains_are_a_share_of_the_graphs(phantom):
 
 
 def test_the_loss_is_a_square_then_a_line():
-    loss = Loss(2.0)
+    loss = HuberLoss(2.0)
     r = np.linspace(-5, 5, 11)
     slopes = np.array([(loss.value(np.array([x + 1e-6])) - loss.value(np.array([x - 1e-6]))) / 2e-6 for x in r])
     assert_allclose(slopes, 2 * np.clip(r, -2, 2), atol=1e-4)

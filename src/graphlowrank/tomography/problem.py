@@ -120,13 +120,13 @@ def _path_laplacian(n_nodes: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Loss:
+class HuberLoss:
     """Huber loss ``r^2`` for ``|r| <= corner``, ``corner (2 |r| - corner)`` beyond; least squares if it is infinite."""
 
     corner: float = np.inf
 
     @classmethod
-    def named(cls, name: str, residual: Array, readings: Array) -> Loss:
+    def named(cls, name: str, residual: Array, readings: Array) -> HuberLoss:
         """Loss of a name, with its corner scaled by the residual of a first estimate."""
         if name == "l2":
             return cls()
@@ -147,14 +147,14 @@ class Loss:
         return None if self.corner == np.inf else self.corner / np.maximum(np.abs(residual), self.corner)
 
 
-def objective(data: Measurements, smooth: Smoothness, loss: Loss, x: Array) -> float:
+def objective(data: Measurements, smooth: Smoothness, loss: HuberLoss, x: Array) -> float:
     """``loss(A vec(X) - b)`` plus the smoothness of X."""
     X = x.reshape(data.shape)
     return loss.value(data.residual(x)) + float(np.sum(X * smooth.gradient(X)))
 
 
 def descend(
-    data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool, tol: float, max_iter: int
+    data: Measurements, smooth: Smoothness, loss: HuberLoss, x: Array, *, nonnegative: bool, tol: float, max_iter: int
 ) -> Solution:
     """Minimize for fixed graphs by conjugate gradients, for one set of weights of the loss.
 
@@ -176,7 +176,7 @@ def descend(
     return replace(found, objective=[2 * value + constant for value in found.objective])
 
 
-def optimality(data: Measurements, smooth: Smoothness, loss: Loss, x: Array, *, nonnegative: bool) -> float:
+def optimality(data: Measurements, smooth: Smoothness, loss: HuberLoss, x: Array, *, nonnegative: bool) -> float:
     """Norm of the projected gradient relative to that at zero; it vanishes only at a minimum."""
     residual = data.residual(x)
     w = loss.weights(residual)

@@ -17,7 +17,7 @@ from .._threads import limit_threads, single_threaded_libraries
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.solution import Iterated
 from .operators import check_count, row_subset
-from .problem import Loss, Measurements, Smoothness, descend, optimality
+from .problem import HuberLoss, Measurements, Smoothness, descend, optimality
 
 GAMMAS = tuple(10.0 ** np.arange(3, -3.01, -0.5))  # decreasing: "auto" tries them, a given gamma is approached by them
 PATIENCE = 2  # gammas without improvement after which "auto" stops
@@ -100,7 +100,7 @@ class Estimate:
 
     x: Array
     smooth: Smoothness
-    loss: Loss
+    loss: HuberLoss
     history: tuple[list[float], ...]
     n_iter: int
 
@@ -240,7 +240,7 @@ def follow(data: Measurements, path: list[Gammas], options: Options) -> Iterator
     """Yield an estimate for each pair of gammas, each from the one before; the first from path graphs."""
     x = np.zeros(data.shape[0] * data.shape[1])
     smooth = Smoothness.around(x.reshape(data.shape), options.n_neighbors, 1.0, path[0], data.unit)
-    estimate = minimize(data, Estimate(x, smooth, Loss(), ([],), 0), options, options.rebuild_every)
+    estimate = minimize(data, Estimate(x, smooth, HuberLoss(), ([],), 0), options, options.rebuild_every)
     for gammas in path:
         estimate = alternate(data, estimate, gammas, CHAIN, options)
         yield estimate
@@ -248,7 +248,7 @@ def follow(data: Measurements, path: list[Gammas], options: Options) -> Iterator
 
 def alternate(data: Measurements, estimate: Estimate, gammas: Gammas, chain: float, options: Options) -> Estimate:
     """Update graphs and image in turn, then minimize for the last graphs."""
-    loss = Loss.named(options.loss, data.residual(estimate.x), data.b)
+    loss = HuberLoss.named(options.loss, data.residual(estimate.x), data.b)
     for _ in range(options.max_rebuilds):
         before = estimate.x
         smooth = Smoothness.around(before.reshape(data.shape), options.n_neighbors, chain, gammas, data.unit)
