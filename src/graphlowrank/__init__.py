@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         RobustPCA,
         RobustPCAOnGraphs,
     )
-    from .estimators.loading import load
+    from .estimators.persistence import load
     from .estimators.plan import plan
     from .guarantees import diagnose
 
@@ -36,7 +36,7 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
-    "load": ".estimators.loading",
+    "load": ".estimators.persistence",
     "plan": ".estimators.plan",
 }
 _MODULES = {

@@ -21,9 +21,9 @@ from hypothesis.extra import numpy as hnp
 
 from graphlowrank import RobustPCA, estimators
 from graphlowrank.auto.choice import Choice
-from graphlowrank.estimators import loading, persistence
-from graphlowrank.estimators.loading import load
-from graphlowrank.estimators.persistence import NUMBERS, SPARSE, StoredRecord, save
+from graphlowrank.estimators import persistence
+from graphlowrank.estimators.persistence import NUMBERS, SPARSE, load, save
+from graphlowrank.estimators.records import StoredRecord
 from graphlowrank.preprocessing.scaling import Scaling
 from helpers import random_graph
 
@@ -305,7 +305,7 @@ def test_renamed_classes_fields_and_attributes_are_understood(whole, monkeypatch
         load(whole)
     record = StoredRecord(Choice, renamed={"called": "name", "weight": None}, added={"reason": "as asked"})
     monkeypatch.setitem(persistence.RECORDS, "Verdict", record)
-    monkeypatch.setattr(loading, "RENAMED_ATTRIBUTES", {"_chosen": "choices_", "_unused": None})
+    monkeypatch.setattr(persistence, "RENAMED_ATTRIBUTES", {"_chosen": "choices_", "_unused": None})
     model = load(whole)
     assert model.choices_ == (Choice("loss", "l1", "as asked"),)
     assert not hasattr(model, "_unused")

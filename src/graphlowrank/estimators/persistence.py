@@ -1,83 +1,45 @@
-"""Save models: one zip file of arrays and JSON, which runs no code when it is read.
-
-:mod:`.loading` reads it. ``RECORDS`` is the table to edit when a dataclass that models hold is renamed.
-"""
+"""Save and load models: one zip file of arrays and JSON. Nothing in it is run or imported when it is read."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
+import os
 import re
 import struct
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from os import PathLike
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
+from .. import estimators
 from .._backend import Array
+from .._file_errors import invalid_file, reading
 from .._files import writing
 from .._version import __version__
-from ..auto.choice import Choice
-from ..decoders import LowRankMatrix
-from ..graphs import Graph
-from ..preprocessing.imputer import LowRankImputer
-from ..preprocessing.outlier_filter import OutlierFilter
-from ..preprocessing.scaling import Scaling
-from ..preprocessing.sparse import ShiftedSparse
+from .records import RECORDS, RENAMED_ATTRIBUTES, rename
 
 FORMAT = "graphlowrank model"
 SCHEMA = 1  # raise it when older versions of the library could not read what is written
 HEADER = "model.json"
-
-
-@dataclass(frozen=True)
-class StoredRecord:
-    """How a dataclass is stored."""
-
-    cls: type
-    renamed: Mapping[str, str | None] = field(default_factory=dict)  # file -> class; None if the class dropped it
-    added: Mapping[str, Any] = field(default_factory=dict)  # values of fields that the file lacks, without a default
-
-
-# Dataclasses that models hold, by their names in files. The first name of a class is the one written. When a class is
-# renamed, keep its old name, with the fields that changed: "Old": StoredRecord(New, renamed={"old_field": "field"}).
-RECORDS: dict[str, StoredRecord] = {
-    "Choice": StoredRecord(Choice),
-    "Graph": StoredRecord(Graph),
-    "LowRankMatrix": StoredRecord(LowRankMatrix),
-    "LowRankImputer": StoredRecord(LowRankImputer),
-    "OutlierFilter": StoredRecord(OutlierFilter),
-    "Scaling": StoredRecord(Scaling, renamed={"reason": None, "tried": None}),
-    "ShiftedSparse": StoredRecord(ShiftedSparse),
-    # Names of 0.1.0.
-    "ClusterCount": StoredRecord(Choice, renamed={"n_clusters": "value"}, added={"name": "n_clusters"}),
-    "Filling": StoredRecord(LowRankImputer, renamed={"centre": "center", "doubt": "ridge"}),
-    "Sieve": StoredRecord(OutlierFilter, renamed={"filling": "imputer", "middle": "median", "reach": "initial_limits"}),
-}
-# Attributes of estimators that were renamed: name in the file -> current name; None if they are no longer used.
-RENAMED_ATTRIBUTES: dict[str, str | None] = {
-    "_count": None,
-    "_filling": "_distance_model",
-    "_fit_X": "points_",
-    "_said": "_fit_summary",
-    "_way": None,
-}
-
 SPARSE: tuple[type, ...] = (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
 NUMBERS = tuple(
     np.dtype(code) for code in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 )
 MAX_DEPTH = 50  # of nested lists; also ends a list that contains itself
 MAX_NAME = 100  # characters
+MT19937_WORDS = 624  # of the state of this generator
 
 
-def save(model: Any, path: str | PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model as a zip file of .npy entries and one JSON entry; see :meth:`GraphEstimator.save`."""
     cls = type(model)
     if cls.__module__.rpartition(".")[0] != __package__:
@@ -103,6 +65,113 @@ def save(model: Any, path: str | PathLike[str]) -> None:
                 npy_format.write_array(entry, array, version=(1, 0), allow_pickle=False)
 
 
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load a model that was saved: every array, parameter and prediction is the same, bit for bit.
+
+    Nothing in the file is run or imported, so files from untrusted sources are safe to load.
+
+    Parameters
+    ----------
+    path
+        File of ``model.save(path)``.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model file, damaged, truncated, or of a newer version; the message names it.
+    OSError
+        If there is no such file, or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> X = np.outer(np.arange(6.0), np.arange(6.0))
+    >>> model = estimators.RobustPCA().fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/robust.model")
+    ...     again = load(f"{folder}/robust.model")
+    >>> np.array_equal(again.transform(X), model.transform(X))
+    True
+    """
+    path = Path(path)
+    with reading(path), path.open("rb") as file:
+        if file.read(4) != b"PK\x03\x04":
+            raise invalid_file(path, "is not a model file of graphlowrank.")
+        with _open_archive(file, path) as archive:
+            content = _parse_header(archive.read(HEADER) if HEADER in archive.NameToInfo else b"{}", path)
+            entries = [info for info in archive.infolist() if info.filename != HEADER]
+            arrays = {info.filename.removesuffix(".npy"): _read_array(archive, info, path) for info in entries}
+        return _build_model(content, arrays, path)
+
+
+def _open_archive(file: BinaryIO, path: Path) -> zipfile.ZipFile:
+    """Open the zip file; the sizes that its entries claim are checked against its own before memory is allocated."""
+    try:
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise invalid_file(path, "is damaged or truncated: its directory cannot be read.") from error
+    entries, size = archive.infolist(), os.fstat(file.fileno()).st_size
+    if any(info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size for info in entries):
+        raise invalid_file(path, "holds compressed entries, which model files do not have.")
+    if sum(info.file_size for info in entries) > size or len(entries) > len(archive.NameToInfo):
+        raise invalid_file(path, "is damaged: its entries overlap.")
+    return archive
+
+
+def _parse_header(raw: bytes, path: Path) -> dict[str, Any]:
+    """Return the JSON of the file, if its format and version are known."""
+    content = json.loads(raw, parse_constant=_refuse_constant)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise invalid_file(path, "is not a model file of graphlowrank.")
+    schema, writer = content["schema"], content["library"]
+    if type(schema) is not int or schema < 1:
+        raise ValueError(f"its schema is {schema!r}")
+    if schema > SCHEMA:
+        raise invalid_file(path, f"was written by graphlowrank {writer}; update graphlowrank, this is {__version__}.")
+    return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name} in place of a number")
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> Array:
+    """Read the array of an entry, whose header must claim exactly the bytes that the entry holds."""
+    with archive.open(info) as entry:
+        if npy_format.read_magic(entry) != (1, 0):
+            raise ValueError(f"{info.filename} is in another version of the .npy format")
+        shape, _, dtype = npy_format.read_array_header_1_0(entry)
+        held = info.file_size - entry.tell()
+    if dtype.hasobject:
+        raise invalid_file(path, "holds Python objects, which are not read.")
+    if not is_numeric(dtype) or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != held:
+        raise ValueError(f"{info.filename} does not hold the array that it claims")
+    with archive.open(info) as entry:  # opened again: zipfile verifies no checksum after a seek
+        return np.asarray(npy_format.read_array(entry, allow_pickle=False))
+
+
+def _build_model(content: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
+    name, origin = content["class"], f"it was written by graphlowrank {content['library']}, this is {__version__}"
+    if name not in estimators.__all__:
+        raise invalid_file(path, f"holds an unknown estimator, {name!r}; {origin}.")
+    parameters, attributes = (unpack_items(content[part], arrays) for part in ("parameters", "attributes"))
+    cls = getattr(estimators, name)
+    known = inspect.signature(cls).parameters
+    unknown = [one for one in parameters if one not in known]
+    if unknown:
+        raise invalid_file(path, f"has parameters that {name} does not know, {', '.join(unknown)}; {origin}.")
+    model = cls(**parameters)  # constructors only store their arguments
+    attributes = rename(attributes, RENAMED_ATTRIBUTES)
+    for one in attributes:
+        # Attribute names come from the file: they must not shadow methods.
+        value = getattr(cls, one, None)
+        is_code = callable(value) or isinstance(value, property)
+        if not one.isidentifier() or one.startswith("__") or one in known or is_code:
+            raise ValueError(f"{name} cannot have an attribute {one!r}")
+    vars(model).update(attributes)
+    return model
+
+
 def is_numeric(dtype: np.dtype[Any]) -> bool:
     """Whether arrays of this type can be stored: numbers of a size that every machine has, in any byte order."""
     return dtype.kind in "biufc" and dtype.newbyteorder("=") in NUMBERS
@@ -117,7 +186,8 @@ class Packer:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Array] = {}
-        self._names: dict[tuple[Any, ...], str] = {}  # by address; `arrays` keeps these addresses from being reused
+        # By address; `arrays` keeps these addresses from being reused.
+        self._references: dict[tuple[Any, ...], dict[str, str]] = {}
         self._depth = 0
 
     def pack(self, value: Any, where: str) -> Any:
@@ -138,17 +208,15 @@ class Packer:
         """Collect an array, unless it is there already, and return the reference to it."""
         if not (array.flags.c_contiguous or array.flags.f_contiguous):
             array = array.copy(order="K")
-        address, layout = array.__array_interface__["data"][0], (array.shape, array.strides)
-        for kind, (shape, strides) in (("array", layout), ("transposed", (layout[0][::-1], layout[1][::-1]))):
-            known = self._names.get((address, array.dtype.str, shape, strides))
-            if known is not None:
-                return {kind: known}
-        name = re.sub(r"[^\w.]", "_", where, flags=re.ASCII)[:MAX_NAME]
-        while name in self.arrays:
-            name += "_"
-        self.arrays[name] = array
-        self._names[(address, array.dtype.str, *layout)] = name
-        return {"array": name}
+        memory = (array.__array_interface__["data"][0], array.dtype.str)
+        if (*memory, array.shape, array.strides) not in self._references:
+            name = re.sub(r"[^\w.]", "_", where, flags=re.ASCII)[:MAX_NAME]
+            while name in self.arrays:
+                name += "_"
+            self.arrays[name] = array
+            self._references[*memory, array.shape[::-1], array.strides[::-1]] = {"transposed": name}
+            self._references[*memory, array.shape, array.strides] = {"array": name}
+        return self._references[*memory, array.shape, array.strides]
 
 
 def _refuse(packer: Packer, value: Any, where: str) -> Any:
@@ -163,6 +231,26 @@ def _refuse(packer: Packer, value: Any, where: str) -> Any:
     elif callable(value):
         what, remedy = "is code", "use a number or a name if it takes one, or change it with set_params before saving"
     raise TypeError(f"{where} {what}, which a model file cannot hold; {remedy}.")
+
+
+def unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
+    """Inverse of :meth:`Packer.pack`; may raise anything if ``value`` was not packed there."""
+    if isinstance(value, list):
+        return [unpack(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in RECORDS:
+        record = RECORDS[kind]
+        return record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
+    if kind not in _UNPACK:
+        raise ValueError(f"it holds a value of the unknown kind {kind!r}")
+    return _UNPACK[kind](content, arrays)
+
+
+def unpack_items(content: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
+    """Unpack named values."""
+    return {name: unpack(item, arrays) for name, item in content.items()}
 
 
 def _pack_plain(packer: Packer, value: Any, where: str) -> Any:
@@ -188,12 +276,32 @@ def _pack_scalar(packer: Packer, value: np.generic, where: str) -> Any:
     return {"scalar": [value.dtype.str, value.tobytes().hex()]}
 
 
+def _unpack_scalar(content: list[str], arrays: Mapping[str, Array]) -> Any:
+    dtype = np.dtype(content[0])
+    if not is_numeric(dtype):
+        raise ValueError(f"it holds a number of type {dtype}")
+    (scalar,) = np.frombuffer(bytes.fromhex(content[1]), dtype)
+    return scalar
+
+
 def _pack_array(packer: Packer, value: Array, where: str) -> Any:
     if is_numeric(value.dtype):
         return packer.add(value, where)
     if value.dtype == object and value.ndim == 1 and all(isinstance(name, str) for name in value):
         return {"names": [str(name) for name in value]}
     return _refuse(packer, value, where)
+
+
+def _unpack_array(content: str, arrays: Mapping[str, Array]) -> Array:
+    if content not in arrays:
+        raise ValueError(f"it lacks the array {content}")
+    return arrays[content]
+
+
+def _unpack_names(content: list[str], arrays: Mapping[str, Array]) -> Array:
+    if not all(isinstance(name, str) for name in content):
+        raise ValueError("it holds names that are not strings")
+    return np.array(content, dtype=object)
 
 
 def _pack_sparse(packer: Packer, value: Any, where: str) -> Any:
@@ -203,10 +311,31 @@ def _pack_sparse(packer: Packer, value: Any, where: str) -> Any:
     return {type(value).__name__: {"shape": [int(n) for n in value.shape], **packer.items(parts, where)}}
 
 
+def _unpack_sparse(cls: type, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
+    shape = tuple(int(n) for n in content["shape"])
+    parts = [unpack(content[name], arrays) for name in ("data", "indices", "indptr")]
+    data, indices, indptr = (part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts)
+    if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise ValueError("the parts of a sparse matrix do not match")
+    matrix = cls((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)  # compiled loops do not check the indices
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr  # scipy may have narrowed the indices
+    return matrix
+
+
 def _pack_random_state(packer: Packer, value: np.random.RandomState, where: str) -> Any:
     if value.get_state(legacy=False)["bit_generator"] != "MT19937":
         raise TypeError(f"{where} uses another bit generator than MT19937; use an integer instead.")
     return {"RandomState": packer.pack(tuple(value.get_state())[1:], where)}
+
+
+def _unpack_random_state(content: Any, arrays: Mapping[str, Array]) -> np.random.RandomState:
+    key, position, *gauss = unpack(content, arrays)
+    if key.shape != (MT19937_WORDS,) or not 0 <= position <= MT19937_WORDS:  # numpy would read out of bounds
+        raise ValueError("it holds an invalid state of the random number generator")
+    random_state = np.random.RandomState(0)
+    random_state.set_state(("MT19937", key, position, *gauss))
+    return random_state
 
 
 def _pack_record(packer: Packer, value: Any, where: str) -> Any:
@@ -224,4 +353,16 @@ _PACK: dict[type, Pack] = {
     dict: _pack_dict,
     np.str_: lambda packer, value, where: {"string": str(value)},
     np.random.RandomState: _pack_random_state,
+}
+_UNPACK: dict[str, Callable[[Any, Mapping[str, Array]], Any]] = {
+    "array": _unpack_array,
+    "transposed": lambda content, arrays: _unpack_array(content, arrays).T,
+    "scalar": _unpack_scalar,
+    "names": _unpack_names,
+    "string": lambda content, arrays: np.str_(content),
+    "float": lambda content, arrays: struct.unpack(">d", bytes.fromhex(content))[0],
+    "tuple": lambda content, arrays: tuple(unpack(content, arrays)),
+    "dict": unpack_items,
+    "RandomState": _unpack_random_state,
+    **{cls.__name__: partial(_unpack_sparse, cls) for cls in SPARSE},
 }
