@@ -101,8 +101,8 @@ def read_h5ad(path: Path, key: str | None = None, graph: str | None = None) -> d
     values, (n_samples, n_features) = read_matrix(items, tables[key], path, as_array)
     found = {
         "values": values,
-        "sample_names": _index_of(items, "obs", n_samples),
-        "feature_names": _index_of(items, "raw/var" if key == "raw" else "var", n_features),
+        "sample_names": strings(_index(items, "obs"), n_samples),
+        "feature_names": strings(_index(items, "raw/var" if key == "raw" else "var"), n_features),
     }
     if graph is not None:
         graphs = _children(items, "obsp")
@@ -116,14 +116,11 @@ def read_h5ad(path: Path, key: str | None = None, graph: str | None = None) -> d
 def describe_h5ad(path: Path, n_samples: int | None) -> dict[str, Any]:
     """Return what is needed to add columns: number and names of the samples, and the name of their index."""
     items = open_items(path)
-    obs, X = items.get("obs"), items.get("X")
-    names: Any = items.get(f"obs/{_index_name(obs)}") if obs is not None else None
-    shape = None if X is None else X.shape if is_dataset(X) else X.attrs.get("shape")
-    shape = names.shape if shape is None and is_dataset(names) else shape
+    obs, index = items.get("obs"), _index(items, "obs")
     return {
-        "n_samples": None if shape is None else int(shape[0]),
-        "names": None if n_samples is None else _index_of(items, "obs", n_samples),
         "index": None if obs is None or is_dataset(obs) else _index_name(obs),
+        "n_samples": index.size if is_dataset(index) else None,
+        "names": None if n_samples is None else strings(index, n_samples),
     }
 
 
@@ -135,12 +132,12 @@ def _index_name(group: Any) -> str:
     return as_text(group.attrs.get("_index", INDEX))
 
 
-def _index_of(items: dict[str, Any], group: str, length: int) -> list[str] | None:
-    """Return the names of rows or columns; an attribute of the group names the column that holds them."""
+def _index(items: dict[str, Any], group: str) -> Any:
+    """Return the dataset with the names of rows or columns; an attribute of the group names the column."""
     if group not in items:
         return None
     column = f"{group}/{_index_name(items[group])}"
-    return strings(items.get(f"{column}/values", items.get(column)), length)  # "values": strings with missing ones
+    return items.get(f"{column}/values", items.get(column))  # "values": strings with missing ones
 
 
 def write_h5ad(path: Path, rows: Rows) -> None:
@@ -180,10 +177,10 @@ def check_h5ad_columns(
     index = INDEX
     if source is not None:
         found = run_guarded(f"{__name__}:describe_h5ad", source, n_samples=n_samples)
-        if n_samples is not None and found["n_samples"] not in {n_samples, None}:
-            raise invalid_file(source, f"has {found['n_samples']} samples; there are labels for {n_samples}.")
         if found["index"] is None:
             raise invalid_file(source, "has no table of samples (obs) as AnnData has written it since version 0.7.")
+        if n_samples is not None and found["n_samples"] not in {n_samples, None}:
+            raise invalid_file(source, f"has {found['n_samples']} samples; there are labels for {n_samples}.")
         if names is not None and found["names"] is not None and list(names) != found["names"]:
             raise invalid_file(source, "has samples of other names than those of the labels.")
         index = found["index"]

@@ -36,10 +36,10 @@ class Labels:
     column: str
     source: Path | None
 
-    def columns(self, *, rounded: bool = False) -> dict[str, Any]:
+    def columns(self, *, rounded: bool = False) -> dict[str, Array]:
         """Return the columns of a table by name, each of length n_samples."""
         names = self.names or tuple(map(str, range(len(self.labels))))
-        found: dict[str, Any] = {SAMPLE: names, self.column: self.labels}
+        found: dict[str, Array] = {SAMPLE: np.array(names, dtype=object), self.column: self.labels}
         if self.confidence is not None:
             # Four digits in text: further ones differ between machines.
             found[CONFIDENCE] = np.round(self.confidence, 4) if rounded else self.confidence
@@ -137,7 +137,7 @@ def _checked_numbers(values: Any, name: str, n_samples: int, *, ndim: int) -> Ar
 def write_text(path: Path, found: Labels) -> None:
     """Write columns as .csv or .tsv."""
     columns = found.columns(rounded=True)
-    write_lines(path, [columns], zip(*map(_listed, columns.values()), strict=True))
+    write_lines(path, [columns], zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def write_parquet(path: Path, found: Labels) -> None:
@@ -152,7 +152,7 @@ def write_parquet(path: Path, found: Labels) -> None:
 def write_json(path: Path, found: Labels) -> None:
     """Write columns as lists; NaN, which JSON does not have, as null."""
     content = {
-        name: [None if isinstance(value, float) and not math.isfinite(value) else value for value in _listed(column)]
+        name: [None if isinstance(value, float) and not math.isfinite(value) else value for value in column.tolist()]
         for name, column in found.columns(rounded=True).items()
     }
     write_atomically(path, json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n")
@@ -172,7 +172,3 @@ def write_npz(path: Path, found: Labels) -> None:
     arrays = {name: np.asarray(each) for name, each in arrays.items() if each is not None}
     with writing(path) as file:
         np.savez_compressed(file, **arrays)
-
-
-def _listed(column: Any) -> list[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)

@@ -115,5 +115,5 @@ def write_npz(path: Path, rows: Rows) -> None:
 def _write_rows(file: IO[bytes], rows: Rows) -> None:
     header = {"descr": npy_format.dtype_to_descr(rows.dtype), "fortran_order": False, "shape": rows.shape}
     npy_format.write_array_header_1_0(file, header)
-    for block in rows.blocks():
+    for _, block in rows.blocks():
         file.write(block.data)

@@ -90,9 +90,7 @@ def write_parquet(path: Path, rows: Rows) -> None:
     first = [pa.field(index, pa.string())] if rows.sample_names else []
     schema = pa.schema([*first, *(pa.field(name, kind) for name in features)])
     with writing(path) as file, pq.ParquetWriter(file, schema) as out:
-        start = 0
-        for block in rows.blocks():
-            names = [pa.array(rows.sample_names[start : start + len(block)])] if rows.sample_names else []
+        for part, block in rows.blocks():
+            names = [pa.array(rows.sample_names[part])] if rows.sample_names else []
             columns = [pa.array(column) for column in np.ascontiguousarray(block.T)]
             out.write_batch(pa.RecordBatch.from_arrays([*names, *columns], schema=schema))
-            start += len(block)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from .._file_errors import invalid_file, reading
+from ..linalg.blocks import row_blocks
 from .contents import check_table
 from .memory import check_room
 
@@ -160,18 +161,15 @@ class Rows:
         names = {"sample_names": self.sample_names, "feature_names": self.feature_names}
         return {name: found for name, found in names.items() if found is not None}
 
-    def blocks(self) -> Iterator[Array]:
-        """Yield dense rows, a few megabytes at a time."""
-        step = max(1, self.block_bytes // (self.shape[1] * self.dtype.itemsize))
-        for start in range(0, self.shape[0], step):
-            yield np.ascontiguousarray(_dense(self.matrix[start : start + step]), self.dtype)
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield a few megabytes of rows at a time: which they are, and their values as a dense array."""
+        for part in row_blocks(*self.shape, entries=self.block_bytes // self.dtype.itemsize):
+            yield part, np.ascontiguousarray(_dense(self.matrix[part]), self.dtype)
 
     def fill(self, out: Any) -> Any:
         """Copy all rows to ``out``, an array or what can be assigned to like one, and return it."""
-        start = 0
-        for block in self.blocks():
-            out[start : start + len(block)] = block
-            start += len(block)
+        for part, block in self.blocks():
+            out[part] = block
         return out
 
 

@@ -269,7 +269,7 @@ def write_text(path: Path, rows: Rows) -> None:
 
 def _lines_of(rows: Rows) -> Iterator[list[Any]]:
     names = iter(rows.sample_names or ())
-    for block in rows.blocks():
+    for _, block in rows.blocks():
         # numpy writes single precision with fewer digits; Python has only double.
         for line in map(list, block) if block.dtype == np.float32 else block.tolist():
             yield [next(names), *line] if rows.sample_names else line

@@ -101,5 +101,5 @@ def write_zarr(path: Path, rows: Rows) -> None:
     with placing(path) as place:
         attributes: Any = {name: list(names) for name, names in rows.names.items()}
         group = zarr.open_group(store=str(place), mode="w", attributes=attributes)
-        chunks = next(rows.blocks()).shape
-        rows.fill(group.create_array("X", shape=rows.shape, dtype=rows.dtype, chunks=chunks))
+        _, first = next(rows.blocks())
+        rows.fill(group.create_array("X", shape=rows.shape, dtype=rows.dtype, chunks=first.shape))
