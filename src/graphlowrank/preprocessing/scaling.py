@@ -43,12 +43,10 @@ class Scaling:
 
     def apply(self, X: Data) -> Data:
         """Scaled data, dense or sparse like ``X``; ``X`` itself for "none"."""
-        if self.kind == "none":
-            return X
         if self.kind == "samples":
             return standardize(X, axis=1)
-        assert self.shift is not None
-        assert self.scale is not None
+        if self.shift is None or self.scale is None:
+            return X
         if is_sparse(X):
             return X.standardized(0, self.shift, self.scale)
         return _standardize(X, self.shift, self.scale)
