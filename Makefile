@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, which would compile the package again
 
 .PHONY: help demo test coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
 
@@ -18,7 +19,7 @@ demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at
 	$(BIN)/graphlowrank demo --output demo/report.html
 
 test: $(VENV)/installed  ## all tests that need no data set
-	$(BIN)/python -m pytest -q -n auto $(PYTEST)
+	$(BIN)/python -m pytest -q -n auto --dist loadfile $(PYTEST)
 
 coverage:  ## the same with branch coverage (compiled kernels and child processes do not count)
 	$(MAKE) test PYTEST="--cov --cov-report=term:skip-covered"
@@ -30,7 +31,7 @@ $(VENV)-lowest/installed: pyproject.toml
 	touch $@
 
 test-lowest: $(VENV)-lowest/installed  ## the same with the lowest versions allowed
-	$(VENV)-lowest/bin/python -m pytest -q -n auto $(PYTEST)
+	$(VENV)-lowest/bin/python -m pytest -q -n auto --dist loadfile $(PYTEST)
 
 lint: $(VENV)/installed  ## style, types and spelling
 	$(BIN)/ruff check .

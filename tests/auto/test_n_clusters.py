@@ -12,8 +12,7 @@ from graphlowrank import (
 from graphlowrank.auto.n_clusters import estimate_n_clusters
 
 
-@pytest.mark.parametrize("k", [2, 3, 5, 9])
-@pytest.mark.parametrize("factor", [1.0, 1000.0])
+@pytest.mark.parametrize(("k", "factor"), [(2, 1.0), (3, 1000.0), (5, 1.0), (9, 1000.0)])
 def test_clear_clusters_are_counted(k, factor):
     X = factor * make_blobs(600, 10, centers=k, cluster_std=1.5, random_state=k)[0]
     assert estimate_n_clusters(X, 10, np.random.RandomState(0)).value == k

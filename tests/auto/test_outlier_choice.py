@@ -20,7 +20,7 @@ def chosen(model):
     return {choice.name: choice.value for choice in model.report_.choices}["robust_graphs"]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_clean_data_are_not_filtered(seed):
     _, clean, _ = with_outliers(seed)
     assert not check_outlier_filter(clean, 10).value

@@ -60,7 +60,7 @@ def test_wide_sparse_data_are_not_made_dense():
     values = sp.csr_array((np.ones(columns.size, np.float32), columns, np.arange(0, n * 20 + 1, 20)), shape=(n, p))
     options = {"scaling": "none", "downsampling": (20, 20), "neighbors": "approximate"}
     model = CompressiveClustering(4, gamma_samples=1.0, gamma_features=1.0, random_state=0, **options)
-    model.fit(values[:200])  # imports and compiles
+    model.fit(values[:2000])  # imports and compiles
     tracemalloc.start()
     model.fit(values)
     peak = tracemalloc.get_traced_memory()[1]

@@ -23,7 +23,7 @@ def test_damage_is_refused_or_harmless(tmp_path, kind):
 @pytest.mark.parametrize("kind", GUARDED)
 def test_damage_to_guarded_formats(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(worker, "TIMEOUT", 5.0)
-    check(kind, range(3), tmp_path)
+    check(kind, range(2), tmp_path)
 
 
 @pytest.mark.parametrize("kind", made.FORMATS)
@@ -34,8 +34,8 @@ def test_truncated_anywhere(tmp_path, kind):
     path = max((each for each in path.rglob("*") if each.is_file()), key=str) if path.is_dir() else path
     raw = path.read_bytes()
     last = len(raw) - (40 if path.suffix == ".mtx" else 1)  # a last number with fewer digits is one, too
-    step = max(1, len(raw) // (2 if kind in GUARDED else 12))
-    for size in sorted({1, *range(0, last, step), last}):
+    sizes = {len(raw) // 2, last} if kind in GUARDED else {1, *range(0, last, max(1, len(raw) // 12)), last}
+    for size in sorted(sizes):
         path.write_bytes(raw[:size])
         outcome, text = made.outcome_of(tmp_path / name, options)
         # Text can end anywhere; .mat files have room for more behind the first matrix.

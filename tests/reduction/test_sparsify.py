@@ -30,7 +30,7 @@ def test_answer_is_a_part_of_the_graph_in_as_many_pieces(seed, n, edges):
 
 
 def test_laplacian_is_right_in_expectation():
-    graph, n_draws = dense_graph(25), 1000
+    graph, n_draws = dense_graph(25), 3000
     draws = np.array([sparsify(graph, 4, random_state=seed).weights.toarray() for seed in range(n_draws)])
     assert sparsify(graph, 4, random_state=0).n_edges < 0.5 * graph.n_edges  # it did drop edges
     off = draws.mean(axis=0) - graph.weights.toarray()

@@ -51,7 +51,7 @@ def test_units_of_floats_do_not_matter():
 
 
 def test_it_repeats_whatever_the_threads():
-    frames, _, _ = textured_scene()
+    frames, _, _ = textured_scene(40)
     found = []
     for n in (1, 2):
         with limit_threads(n):
