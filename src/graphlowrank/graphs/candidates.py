@@ -13,7 +13,8 @@ import numpy as np
 
 from .._backend import Array
 from .._threads import map_ranges
-from ..preprocessing.sparse import Data, ShiftedSparse, is_sparse, some_rows
+from ..linalg.blocks import row_blocks
+from ..preprocessing.sparse import Data, ShiftedSparse, is_sparse
 
 BLOCK_ENTRIES = 4_000_000  # numbers held at a time
 COMPILED_ABOVE = 20_000_000  # coordinate differences; below, numpy finishes before numba has loaded
@@ -83,9 +84,7 @@ def _plain_nearest(
 def _squared_dense(X: Array, queries: Array, candidates: Array) -> Array:
     queries = queries.astype(X.dtype, copy=False)
     squared = np.empty(candidates.shape, dtype=X.dtype)
-    step = some_rows(candidates.shape[1] * X.shape[1], BLOCK_ENTRIES, at_most=len(queries))
-    for start in range(0, len(queries), step):
-        rows = slice(start, start + step)
+    for rows in row_blocks(len(queries), candidates.shape[1] * X.shape[1], entries=BLOCK_ENTRIES):
         difference = X[candidates[rows]] - queries[rows, None, :]
         squared[rows] = np.einsum("ijk,ijk->ij", difference, difference)
     return squared

@@ -139,17 +139,16 @@ def search_neighbors(
     divisor = _safe_divisor(X)
     distances, indices, *order = search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state)
     _check_neighbors(distances, indices, (n, n_neighbors), name)
-    distances = distances * divisor if divisor != 1 else distances
-    return distances.astype(X.dtype, copy=False), indices, order[0] if order else None
+    return (distances * divisor).astype(X.dtype, copy=False), indices, order[0] if order else None
 
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
     """Nearest rows of ``X`` to each row of ``queries``, both dense or both sparse; returns (distances, indices)."""
     divisor = _safe_divisor(X)
     if divisor != 1:
-        distances, indices = search_queries(queries / divisor, X / divisor, n_neighbors)
-        return distances * divisor, indices
-    return search_queries(queries, X, n_neighbors)
+        queries, X = queries / divisor, X / divisor
+    distances, indices = search_queries(queries, X, n_neighbors)
+    return distances * divisor, indices
 
 
 def resolve_search(X: Data, engine: str, *, max_products: float = EXACT_PRODUCTS) -> str:

@@ -13,8 +13,9 @@ from sklearn.utils.extmath import randomized_svd
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
+from ..linalg.blocks import row_blocks
 from ..linalg.svd import sketched_directions
-from ..preprocessing.sparse import Data, is_sparse, some_rows
+from ..preprocessing.sparse import Data, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 from .locality import bisection_order
 from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
@@ -143,14 +144,12 @@ def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     queries = to_single(X[rows], center, scale)
     distances = np.full((len(rows), n_neighbors), np.inf)
     indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
-    step = some_rows(X.shape[1], BLOCK_ENTRIES, at_most=CACHED_ROWS)
-    for start in range(0, len(X), step):
-        block = to_single(X[start : start + step], center, scale)
-        found = _squared_distances(queries, block)
-        inside = np.flatnonzero((rows >= start) & (rows < start + len(block)))
-        found[inside, rows[inside] - start] = np.inf  # the row itself
+    for block in row_blocks(*X.shape, entries=min(BLOCK_ENTRIES, CACHED_ROWS * X.shape[1])):
+        others = np.arange(block.start, block.stop)
+        found = _squared_distances(queries, to_single(X[block], center, scale))
+        found[rows[:, None] == others] = np.inf  # the row itself
         distances = np.hstack([distances, found])
-        indices = np.hstack([indices, np.broadcast_to(np.arange(start, start + len(block)), found.shape)])
+        indices = np.hstack([indices, np.broadcast_to(others, found.shape)])
         best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
         distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
     return indices
@@ -168,7 +167,6 @@ def _squared_distances(queries: Array, points: Array) -> Array:
 def _nearest_cells(points: Array, centers: Array, n_probes: int) -> Array:
     """Nearest cells (n, n_probes) to each point, nearest first."""
     probes = np.empty((len(points), n_probes), dtype=np.int32)
-    for start in range(0, len(points), CHUNK):
-        rows = slice(start, start + CHUNK)
+    for rows in row_blocks(len(points), 1, entries=CHUNK):
         probes[rows] = exact_candidates(points[rows], centers, n_probes)
     return probes

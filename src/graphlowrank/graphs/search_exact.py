@@ -10,12 +10,12 @@ import numpy as np
 from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
 from .._typing import RandomState
-from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse, some_rows
+from ..linalg.blocks import row_blocks
+from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1024, 4096  # queries compared with all points at a time
-MAX_SPARSE_BLOCK_ROWS = 65_536
 
 # In multiplications of dense matrices:
 SELECTION_COST = 50  # one pair to be ranked
@@ -116,10 +116,8 @@ def _by_sparse_products(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: 
     totals, query_totals = (np.asarray(side.values.sum(axis=1, dtype=np.float64)).ravel() for side in (X, queries))
     squares = np.asarray(X.values.multiply(X.values).sum(axis=1, dtype=np.float64)).ravel()
     squares += shift * (2 * totals + X.shape[1] * shift)
-    transposed, step = X.values.T.tocsr(), some_rows(len(X), block_entries, at_most=MAX_SPARSE_BLOCK_ROWS)
-    found = np.empty((len(queries), n_candidates), dtype=np.int64)
-    for start in range(0, len(queries), step):
-        rows = slice(start, start + step)
+    transposed, found = X.values.T.tocsr(), np.empty((len(queries), n_candidates), dtype=np.int64)
+    for rows in row_blocks(len(queries), len(X), entries=block_entries):
         products = (queries.values[rows] @ transposed).toarray()
         own = query_shift[rows, None]
         distances = squares - 2 * (products + shift * query_totals[rows, None] + own * (totals + X.shape[1] * shift))
@@ -132,17 +130,16 @@ def _by_dense_blocks(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int
     import faiss
 
     center, scale = center_and_scale(X)
-    step = some_rows(X.shape[1], block_entries, at_most=MAX_SPARSE_BLOCK_ROWS)
     found = np.empty((len(queries), n_candidates), dtype=np.int64)
-    for first in range(0, len(queries), step):
-        block = to_single(queries[first : first + step], center, scale)
+    for rows in row_blocks(*queries.shape, entries=block_entries):
+        block = to_single(queries[rows], center, scale)
         distances, indices = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
-        for start in range(0, len(X), step):
-            points = to_single(X[start : start + step], center, scale)
+        for others in row_blocks(*X.shape, entries=block_entries):
+            points = to_single(X[others], center, scale)
             with single_threaded_libraries():  # the same rounding on any number of threads
                 squared, near = faiss.knn(block, points, min(n_candidates, len(points)))
-            distances, indices = np.hstack([distances, squared]), np.hstack([indices, near + start])
+            distances, indices = np.hstack([distances, squared]), np.hstack([indices, near + others.start])
             best = np.argsort(distances, axis=1, kind="stable")[:, :n_candidates]
             distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
-        found[first : first + step] = indices
+        found[rows] = indices
     return found

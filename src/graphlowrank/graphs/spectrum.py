@@ -110,8 +110,7 @@ def _nonzero_eigenpairs(
     n, upper = L.shape[0], largest_eigenvalue(L)
     # The null vectors are shifted to the top of the spectrum, so the wanted eigenvalues are its bottom.
     if n <= dense_up_to or k >= n - null.shape[1] - 1:
-        values, vectors = eigh(L.toarray() + 2 * upper * (null @ null.T).toarray(), subset_by_index=(0, k - 1))
-        return values, vectors
+        return eigh(L.toarray() + 2 * upper * (null @ null.T).toarray(), subset_by_index=(0, k - 1))
     lanczos = partial(_lanczos, L, upper, max_restarts)
     try:
         values, vectors = lanczos(null, k)

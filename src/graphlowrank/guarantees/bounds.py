@@ -57,8 +57,14 @@ def _check_positive(**numbers: float) -> None:
 def ideal_bound(noise: float, amplify: float) -> float:
     """Bound ``2 amplify ||E||`` on the error ``||X* - X||`` of the ideal decoder (Theorem 2).
 
-    ``noise`` is ``||E||``, the error of the compressed matrix, and ``amplify`` the :func:`amplification` of the draw.
     Least squares projects E, so half of the bound holds too.
+
+    Parameters
+    ----------
+    noise : float
+        ``||E||``, error of the compressed matrix.
+    amplify : float
+        :func:`amplification` of the draw; infinite if there is no bound.
 
     Examples
     --------

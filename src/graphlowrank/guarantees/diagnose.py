@@ -167,12 +167,14 @@ def diagnose(
     present = [side for side in found if side is not None]
     n, n_kept_nodes = prod(side.n_nodes for side in present), prod(side.n_drawn for side in present)
     growth = amplification(n, n_kept_nodes, joint.delta_below)
+    matrix = not hasattr(model_or_data, "labels_")  # else it decodes labels
+    advice = [sentence for side in present for sentence in _on_data(side) + _on_draw(side, matrix=matrix)]
     return Diagnosis(
         *found,
         isometry=joint,
         amplification=growth * prod(_max_weight(side) ** 0.5 for side in (samples, features)),
         bound=subspace_matrix_bound(_side_bound(found[0], samples), _side_bound(found[1], features)),
-        advice=_advise(*found, matrix=not hasattr(model_or_data, "labels_")),
+        advice=advice or ["Nothing stands out: the data are low-rank on the graphs and the draw is good."],
     )
 
 
@@ -276,15 +278,6 @@ def _describe_bound(value: float) -> str:
     if value < 1:
         return f"Decoding adds an error of at most {value:.1%} of the norm of the matrix."
     return "The bound on the decoding error exceeds the norm of the matrix: the theory guarantees nothing here."
-
-
-def _advise(*sides: SideDiagnosis | None, matrix: bool) -> list[str]:
-    """Sentences on each side, for a model that decodes a ``matrix`` or labels; at least one."""
-    sentences: list[str] = []
-    for side in sides:
-        if side is not None:
-            sentences += _on_data(side) + _on_draw(side, matrix=matrix)
-    return sentences or ["Nothing stands out: the data are low-rank on the graphs and the draw is good."]
 
 
 def _on_data(side: SideDiagnosis) -> list[str]:

@@ -28,9 +28,8 @@ def largest_eigenvalue(L: sp.csr_array) -> float:
     n = L.shape[0]
     if n < SMALL:
         return min(float(np.linalg.eigvalsh(L.toarray().astype(np.float64))[-1]), row_sum_bound)
-    options: dict[str, Any] = {"tol": LANCZOS_TOL, "ncv": min(20, n - 1), "return_eigenvectors": False}
     try:
-        values = eigsh(L, k=1, which="LA", v0=_start(n).astype(L.dtype), **options)
+        values = eigsh(L, 1, which="LA", v0=_start(n).astype(L.dtype), tol=LANCZOS_TOL, return_eigenvectors=False)
     except ArpackError:
         return row_sum_bound
     return min(float(values[0]) * SAFETY, row_sum_bound)

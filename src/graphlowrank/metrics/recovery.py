@@ -12,9 +12,13 @@ from ..linalg.svd import RANK_THRESHOLD, rank_of
 
 
 def recovery_error(X_true: ArrayLike, X_recovered: ArrayLike) -> float:
-    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F`` of a matrix of the same shape.
+    """Relative error ``||X_recovered - X_true||_F / ||X_true||_F``.
 
-    If ``X_true`` is zero: 0 if it is recovered, else infinite.
+    Parameters
+    ----------
+    X_true : array-like of shape (n_samples, n_features)
+        True matrix. If it is zero, the error is 0 if it is recovered, else infinite.
+    X_recovered : array-like of shape (n_samples, n_features)
 
     Examples
     --------

@@ -180,11 +180,6 @@ def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
     return X[:, columns][rows] if isinstance(columns, slice) else X[rows][:, columns]
 
 
-def some_rows(width: int, entries: int, *, at_most: int) -> int:
-    """Rows of a width that together have about so many entries, at least one."""
-    return max(1, min(at_most, entries // max(width, 1)))
-
-
 def is_sparse(X: object) -> TypeIs[ShiftedSparse]:
     """Whether the data are stored sparse."""
     return isinstance(X, ShiftedSparse)

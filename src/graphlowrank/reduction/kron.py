@@ -15,6 +15,7 @@ from .._threads import limit_threads
 from .._typing import RandomState
 from ..graphs import Graph, GraphLike, as_graph, knn_graph
 from ..graphs.locality import inverse_order, renumber
+from ..linalg.blocks import row_blocks
 from ..preprocessing.sparse import Data
 from ..sampling import check_indices
 from .sparsify import sparsify
@@ -157,9 +158,7 @@ def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:
     L_dd = sp.diags_array(degrees[dropped]) - W[dropped][:, dropped]
     factor = splu(L_dd.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
     reduced = W[keep][:, keep].toarray()
-    columns = max(1, 50_000_000 // max(len(dropped), 1))
-    for start in range(0, len(keep), columns):
-        block = slice(start, start + columns)
+    for block in row_blocks(len(keep), len(dropped), entries=50_000_000):
         reduced[:, block] += W_dk.T @ factor.solve(W_dk[:, block].toarray())
     np.fill_diagonal(reduced, 0)
     reduced = (reduced + reduced.T) / 2

@@ -105,8 +105,15 @@ def cumulative_coherence(graph: GraphLike, k: int, **options: Any) -> float:
     """Cumulative coherence ``nu_k = max_i sqrt(n) ||Q_k^T e_i||`` of the paper: how hard the graph is to sample.
 
     It lies between sqrt(k), where smooth signals are spread evenly (rings, equal clusters), and sqrt(n), where one can
-    be concentrated on a single node (an isolated one). Parameters are those of :func:`local_coherence`, of whose n
-    estimates the maximum is biased upwards.
+    be concentrated on a single node (an isolated one).
+
+    Parameters
+    ----------
+    graph : Graph or matrix of edge weights of shape (n_nodes, n_nodes)
+    k : int
+        Number of smooth signals.
+    **options
+        Of :func:`local_coherence`; with ``method="estimate"`` the maximum of its n estimates is biased upwards.
 
     Examples
     --------

@@ -45,6 +45,13 @@ def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: 
 def promised_delta(nu: float, k: int, n_drawn: int, epsilon: float, *, joint: bool = True) -> float:
     """Distortion guaranteed for ``n_drawn`` draws, the inverse of :func:`required_samples`; 1 guarantees nothing.
 
+    Parameters
+    ----------
+    nu, k, epsilon, joint : float, int, float, bool
+        As in :func:`required_samples`.
+    n_drawn : int
+        Number of nodes drawn, positive.
+
     Examples
     --------
     >>> round(promised_delta(nu=10**0.5, k=10, n_drawn=6471, epsilon=0.1), 3)

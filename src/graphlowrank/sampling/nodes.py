@@ -146,8 +146,16 @@ def draw(
 def inclusion_probabilities(distribution: Array, size: int, n_nodes: int | None = None) -> Array:
     """Probability (n_nodes,) of each node to be among ``size`` distinct ones: ``min(1, c distribution)``, sum ``size``.
 
-    ``distribution`` (n_nodes,) are the probabilities of a single draw. Nodes that would be drawn more than once are
-    kept with certainty.
+    Nodes that would be drawn more than once are kept with certainty.
+
+    Parameters
+    ----------
+    distribution : ndarray of shape (n_nodes,)
+        Probabilities of a single draw, >= 0.
+    size : int
+        Number of nodes to draw, at most the number of nonzero probabilities.
+    n_nodes : int or None, default=None
+        Length that ``distribution`` must have; None accepts any.
 
     Examples
     --------
@@ -185,6 +193,13 @@ def importance_weights(indices: Array, distribution: Array, size: int) -> Array:
 
     ``(n / m) sum_i w_i x_i^2`` over the kept nodes has expectation ``||x||^2``, up to the nodes that were added for
     their component. A uniform draw has weights 1.
+
+    Parameters
+    ----------
+    indices : ndarray of int of shape (m,)
+        Nodes drawn.
+    distribution, size : ndarray of shape (n_nodes,), int
+        Arguments of that draw.
 
     Examples
     --------
