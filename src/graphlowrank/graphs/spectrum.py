@@ -254,13 +254,12 @@ def estimate_spectrum(
     noise = white_noise(graph, n_vectors, kind, random_state)
     next_check = 8.0
     for product, moments in enumerate(chebyshev_moments(L, noise, upper), start=1):
-        last = product == max_products
-        if not last and product < next_check:
+        if product < min(next_check, max_products):
             continue
         next_check = 1.2 * product
         spectrum = Spectrum(moments / n_vectors, upper, graph.n_nodes, graph.n_components, n_vectors)
         resolved = k <= graph.n_components or spectrum.resolves(spectrum.eigenvalue(k))
-        if resolved or last:
+        if resolved or product == max_products:
             break
     if not resolved:
         message = f"{max_products} products with L do not separate eigenvalue {k} from 0; raise max_products."

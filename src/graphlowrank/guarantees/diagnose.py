@@ -114,9 +114,6 @@ class Diagnosis:
     advice: list[str]
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         columns = [_measured(side) for side in (self.samples, self.features) if side is not None]
         rows = [(heading, *(column[heading] for column in columns)) for heading in columns[0]]
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
