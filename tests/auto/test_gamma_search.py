@@ -11,7 +11,7 @@ from graphlowrank.auto.gammas import GRID
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.models import CompressedProblem
-from graphlowrank.models.frpcag_path import FRPCAGPath, spectrum_of
+from graphlowrank.models.frpcag_path import FRPCAGPath
 from helpers import waves
 
 
@@ -32,7 +32,7 @@ def truncate(U, rank):
 
 def errors_of_grid(X, truth, L_s, L_f, rank):
     """Error of the answer at every pair of gammas; test_frpcag_path.py compares this solver with FISTA."""
-    path = FRPCAGPath(X, spectrum_of(L_s, len(X), X.dtype), spectrum_of(L_f, X.shape[1], X.dtype), X)
+    path = FRPCAGPath(CompressedProblem(X, L_s, L_f))
     errors, start = {}, None
     for i, a in enumerate(GRID):
         for b in GRID[:: (-1) ** i]:  # there and back, so that every solve starts nearby

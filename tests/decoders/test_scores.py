@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from graphlowrank.models.robust_scores import robust_scores
+from graphlowrank.decoders.scores import robust_scores
 from helpers import with_missing
 
 

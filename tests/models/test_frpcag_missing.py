@@ -132,8 +132,8 @@ def test_complete_data_pass_through_untouched(monkeypatch):
     minimize = module._run_fista
     monkeypatch.setattr(module, "_run_fista", spy)
     solve_frpcag(X, L_s, L_f, gamma_samples=0.5, gamma_features=0.2)
-    assert seen["problem"].X is X
-    assert seen["problem"].X0 is seen["problem"].observed() is None
+    assert seen["problem"].X is seen["problem"].X0 is X
+    assert seen["problem"].observed() is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from graphlowrank.models import solve_frpcag
-from graphlowrank.models.frpcag_path import FRPCAGPath, spectrum_of
+from graphlowrank.models import CompressedProblem, solve_frpcag
+from graphlowrank.models.frpcag_path import FRPCAGPath
 from helpers import waves
 
 
@@ -21,8 +21,7 @@ def test_solutions_are_the_minima_that_fista_finds(loss, weighted, gammas):
         X, L_s, L_f, gamma_samples=gammas[0], gamma_features=gammas[1], loss=loss, huber_delta=0.5,
         sample_weights=weights, tol=1e-7, max_iter=50_000,
     )  # fmt: skip
-    spectra = spectrum_of(L_s, 60, X.dtype), spectrum_of(L_f, 20, X.dtype)
-    path = FRPCAGPath(X, *spectra, X, loss=loss, huber_delta=0.5, weights=weights[:, None])
+    path = FRPCAGPath(CompressedProblem(X, L_s, L_f, loss=loss, huber_delta=0.5), weights[:, None])
     near = path.solve((0.5, 0.5 if gammas[1] else 0.0), tol=1e-3, max_iter=1000)
     for start in (None, near):
         found = path.solve(gammas, tol=1e-6, max_iter=20_000, start=start)

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
 from graphlowrank.datasets import make_low_rank_on_graphs
+from graphlowrank.decoders.scores import robust_scores
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import LOSSES, DataFit, Loss, make_loss, register
-from graphlowrank.models.robust_scores import robust_scores
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from helpers import matrices, random_graph
 

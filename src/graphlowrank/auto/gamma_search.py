@@ -28,7 +28,7 @@ from ..graphs import Graph
 from ..graphs.laplacian import LaplacianKind
 from ..linalg.svd import leading_svd
 from ..models import CompressedProblem
-from ..models.frpcag_path import FRPCAGPath, spectrum_of
+from ..models.frpcag_path import FRPCAGPath
 from ..options import Options, is_auto
 from ..preprocessing.robust_statistics import std_from_absolute
 from ..reduction import reduce_graph
@@ -277,11 +277,8 @@ class _Search:
         self.nodes = SampledNodes.all_of(n, problem.sample_weights), SampledNodes.all_of(p, problem.feature_weights)
         weights = np.multiply.outer(*(nodes.root_weights() ** 2 for nodes in self.nodes))
         self.weights = weights[fold.rows, fold.columns]
-        start = np.where(np.isnan(fold.X), fold.X, X if problem.X0 is None else problem.X0)
-        spectra = spectrum_of(problem.L_samples, n, X.dtype), spectrum_of(problem.L_features, p, X.dtype)
-        self.path = FRPCAGPath(
-            fold.X, *spectra, start, loss=problem.loss, huber_delta=problem.huber_delta, weights=weights
-        )
+        X0 = np.where(np.isnan(fold.X), fold.X, X if problem.X0 is None else problem.X0)
+        self.path = FRPCAGPath(replace(problem, X=fold.X, X0=X0), weights)
         self.trials: dict[Pair, Trial] = {}
         self.losses: dict[Pair, Array] = {}
         self.start: ADMMState | None = None

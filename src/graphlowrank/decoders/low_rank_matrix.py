@@ -44,19 +44,13 @@ class LowRankMatrix:
     offset: Array
     units: Array | None = None
 
-    # numpy must hand `array @ M` to us instead of asking for the decoded matrix.
-    __array_priority__ = 1000
-    __array_ufunc__ = None
+    ndim = 2
+    __array_ufunc__ = None  # numpy must hand `array @ M` to us instead of asking for the decoded matrix
 
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_features)."""
         return len(self.left), len(self.right)
-
-    @property
-    def ndim(self) -> int:
-        """Always 2."""
-        return 2
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
-from ..models.robust_scores import robust_scores
+from ..models.losses import L2, make_loss
 from ..preprocessing.sparse import Data, dense_rows
+from ..solvers.irls import irls
 
 BLOCK_ENTRIES = 4_000_000  # of sparse samples that are made dense at a time
+MEAN_DAMPING = 1e-12  # share of the mean diagonal entry of the normal matrix: components are orthonormal
 
 
 def component_scores(
@@ -30,6 +34,20 @@ def component_scores(
             directions = components.astype(centered.dtype)
             scores.append(robust_scores(centered, directions, loss=loss, huber_delta=huber_delta))
     return np.concatenate(scores)
+
+
+def robust_scores(
+    X: Array, components: Array, *, loss: str, huber_delta: float = 1.0, tol: float = 1e-6, max_iter: int = 100
+) -> Array:
+    """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X, without its NaN.
+
+    "l2" is the orthogonal projection; other losses are minimized by IRLS from there. The scores of a sample do not
+    depend on the other samples.
+    """
+    rule = make_loss(loss, huber_delta)
+    fit = partial(irls, X, components, damping=0.0, mean_damping=MEAN_DAMPING, tol=tol, max_iter=max_iter)
+    start = fit(L2()).X if np.isnan(X).any() else X @ components.T
+    return start if rule.quadratic or len(components) == 0 else fit(rule, start=start).X
 
 
 def component_samples(scores: Array, components: Array, offset: Array, feature_scale: Array | None) -> Array:

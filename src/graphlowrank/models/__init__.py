@@ -2,8 +2,7 @@
 
 NaN in the data means missing. FRPCAG gives such an entry weight 0 in its loss and starts it from X0, or from the median
 of its feature. RPCA and RPCAG take a mask of the observed entries, which :meth:`CompressedProblem.observed` derives
-from NaN; their sparse part is 0 elsewhere. :mod:`.robust_scores` leaves it out. All of them return no NaN. GLPCA, MMF
-and GNMF raise a ValueError.
+from NaN; their sparse part is 0 elsewhere. All of them return no NaN. GLPCA, MMF and GNMF raise a ValueError.
 """
 
 from ..solvers.solution import LowRankPlusSparse

@@ -22,15 +22,6 @@ RowProduct = Callable[[int, int, Array, Array], object]
 """``(start, stop, Z, out)``: write the gradient of the feature term to ``out[start:stop]``."""
 
 
-def has_loop(loss: Loss) -> bool:
-    """Whether the kernel has a loop for the loss; if not, the plain step runs."""
-    if loss.kernel is None:
-        return False
-    from ..kernels.fista_step import LOSS_CODES
-
-    return loss.kernel in LOSS_CODES
-
-
 def compiled_step(
     smooth: TwoGraphSmoothness,
     X: Array,

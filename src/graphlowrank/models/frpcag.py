@@ -14,10 +14,9 @@ from .._backend import Array, namespace
 from .._threads import single_threaded_libraries
 from ..graphs.locality import breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
-from ..preprocessing.missing import column_median
 from ..solvers.fista import Callback, fista, proximal_step
 from ..solvers.solution import Solution
-from .compiled_step import compiled_step, has_loop
+from .compiled_step import compiled_step
 from .losses import DataFit, Loss, make_loss
 from .small_solver import CompressedProblem, SmallSolver
 from .smoothness import TwoGraphSmoothness
@@ -125,7 +124,7 @@ def minimize_frpcag(
     if of_samples < 0 or of_features < 0:
         raise ValueError(f"gammas must be >= 0, got {of_samples} and {of_features}.")
     gammas = (0.0 if problem.L_samples is None else of_samples, 0.0 if problem.L_features is None else of_features)
-    problem = replace(problem, gammas=gammas, X0=_complete_start(problem))
+    problem = replace(problem, gammas=gammas, X0=problem.complete_start())
     loss = make_loss(problem.loss, problem.huber_delta)
     minimize = partial(
         _run_fista, loss=loss, trace=trace, callback=callback, compiled=compiled, dense_up_to=dense_features_up_to
@@ -140,20 +139,6 @@ def minimize_frpcag(
         solution = minimize(_reordered(problem, near.weights, order))
         return replace(solution, X=near.restore(solution.X))
     return minimize(problem)
-
-
-def _complete_start(problem: CompressedProblem) -> Array | None:
-    """Return the initial guess without NaN; None if the data are complete and are the guess."""
-    X, X0 = problem.X, problem.X0
-    observed = problem.observed()
-    if observed is None:
-        return X0
-    if not observed.any():
-        raise ValueError("every entry of X is missing.")
-    if X0 is not None and not np.isnan(X0).any():
-        return X0
-    imputed = np.where(observed, X, column_median(X))
-    return imputed if X0 is None else np.where(np.isnan(X0), imputed, X0)
 
 
 def _transposed(problem: CompressedProblem) -> CompressedProblem:
@@ -183,7 +168,7 @@ def _worth_compiling(problem: CompressedProblem, loss: Loss, compiled: bool | No
     possible = problem.gammas[0] > 0 and isinstance(X, np.ndarray) and sp.issparse(L) and X.dtype == L.dtype
     if possible and compiled is None:
         compiled = L.nnz * X.shape[1] > COMPILED_ABOVE
-    return possible and bool(compiled) and has_loop(loss)
+    return possible and bool(compiled) and loss.kernel is not None
 
 
 def _run_fista(

@@ -6,60 +6,33 @@ terms are one division in the eigenvectors, computed once for all gammas; that i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._backend import Array
 from .._threads import single_threaded_libraries
-from ..preprocessing.missing import column_median
 from ..solvers.admm import ADMMState, admm
 from .losses import DataFit, make_loss
+from .small_solver import CompressedProblem
 
 PENALTY = 2.0  # of the constraint X = copy; one l1 prox step then moves an entry by at most 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """Eigenvalues and eigenvectors of a Laplacian; None for the identity, where there is no graph."""
-
-    values: Array
-    vectors: Array | None
-
-
-def spectrum_of(L: Any, n_nodes: int, dtype: Any) -> Spectrum:
-    """All eigenpairs of a sparse Laplacian; None for no graph."""
-    if L is None:
-        return Spectrum(np.zeros(n_nodes, dtype=dtype), None)
-    with single_threaded_libraries():  # the same rounding for any number of threads
-        values, vectors = np.linalg.eigh(L.toarray().astype(np.float64))
-    return Spectrum(np.maximum(values, 0).astype(dtype), vectors.astype(dtype))
-
-
 class FRPCAGPath:
-    """The problem of :func:`~graphlowrank.models.solve_frpcag` on one block X, NaN where missing, for any gammas.
+    """The compressed problem for any gammas; those of ``problem`` are ignored.
 
-    NaN of the initial guess ``start`` is replaced by the data, or by the feature median if the data are missing too.
-    ``weights`` of the entries in the loss broadcast against X.
+    ``weights`` of the entries in the loss, which broadcast against X, take the place of those of samples and features.
     """
 
-    def __init__(
-        self,
-        X: Array,
-        samples: Spectrum,
-        features: Spectrum,
-        start: Array,
-        *,
-        loss: str = "l1",
-        huber_delta: float = 1.0,
-        weights: Any = 1.0,
-    ) -> None:
+    def __init__(self, problem: CompressedProblem, weights: Any = 1.0) -> None:
+        X = problem.X
+        start = problem.complete_start().astype(X.dtype, copy=False)
         missing = np.isnan(X)
-        self.samples, self.features = samples, features
-        imputed = np.where(missing, column_median(X), X)
-        self.fit = DataFit(make_loss(loss, huber_delta), imputed, (weights * ~missing).astype(X.dtype))
-        start = np.where(np.isnan(start), imputed, start).astype(X.dtype)
+        weights = (weights * ~missing).astype(X.dtype)
+        self.fit = DataFit(make_loss(problem.loss, problem.huber_delta), np.where(missing, start, X), weights)
+        self.samples = _eigenpairs(problem.L_samples, X.shape[0], X.dtype)
+        self.features = _eigenpairs(problem.L_features, X.shape[1], X.dtype)
         self.start = ADMMState(start, (start,), (np.zeros_like(start),), PENALTY)
 
     def solve(
@@ -70,7 +43,7 @@ class FRPCAGPath:
         ``tol`` bounds the root mean square, over the entries, of the change of an iteration and of X minus its copy.
         """
         begin = self.start if start is None else start
-        eigenvalues = gammas[0] * self.samples.values[:, None] + gammas[1] * self.features.values
+        eigenvalues = gammas[0] * self.samples[0][:, None] + gammas[1] * self.features[0]
         response = (PENALTY / (PENALTY + 2 * eigenvalues)).astype(begin.X.dtype)
         with single_threaded_libraries():
             return admm(
@@ -84,8 +57,17 @@ class FRPCAGPath:
 
     def _filter(self, X: Array, response: Array) -> Array:
         """Multiply the coefficients of X in the products of eigenvectors by ``response``."""
-        P, Q = self.samples.vectors, self.features.vectors
+        P, Q = self.samples[1], self.features[1]
         X = X if P is None else P.T @ X
         X = (X if Q is None else X @ Q) * response
         X = X if P is None else P @ X
         return X if Q is None else X @ Q.T
+
+
+def _eigenpairs(L: Any, n_nodes: int, dtype: Any) -> tuple[Array, Array | None]:
+    """Eigenvalues and eigenvectors of a sparse Laplacian; zeros, and None for the identity, without a graph."""
+    if L is None:
+        return np.zeros(n_nodes, dtype=dtype), None
+    with single_threaded_libraries():  # the same rounding for any number of threads
+        values, vectors = np.linalg.eigh(L.toarray().astype(np.float64))
+    return np.maximum(values, 0).astype(dtype), vectors.astype(dtype)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import scipy.sparse as sp
 
 from .._backend import Array, namespace
+from ..preprocessing.missing import column_median
 from ..solvers.fista import Callback
 from ..solvers.solution import Solution
 
@@ -48,6 +50,18 @@ class CompressedProblem:
         xp = namespace(self.X)
         missing = xp.isnan(self.X)
         return ~missing if xp.any(missing) else None
+
+    def complete_start(self) -> Array:
+        """Return the initial guess without NaN: X0, or X, or the median of the feature where neither has a value."""
+        X, X0 = self.X, self.X if self.X0 is None else self.X0
+        observed = self.observed()
+        if observed is None:
+            return X0
+        if not observed.any():
+            raise ValueError("every entry of X is missing.")
+        if not np.isnan(X0).any():
+            return X0
+        return np.where(np.isnan(X0), np.where(observed, X, column_median(X)), X0)
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,8 @@ class TwoGraphSmoothness:
         if self.gamma_samples:
             G = spmm(self.L_samples, X) * (2 * self.gamma_samples)
         if self.gamma_features:
-            G = G + self.feature_grad(X)
+            G = G + self._along_features(X) * (2 * self.gamma_features)
         return G
-
-    def feature_grad(self, X: Array) -> Array:
-        """Gradient of the feature term, ``2 gamma_features X L_f``."""
-        return self._along_features(X) * (2 * self.gamma_features)
 
     def _along_features(self, X: Array) -> Array:
         """``X L_f``; a sparse L_f is symmetric and multiplies X^T from the left."""

@@ -38,9 +38,6 @@ A step owns the arrays it is given and may overwrite them.
 class Smooth(Protocol):
     """A differentiable term."""
 
-    def value(self, X: Array) -> float:
-        """Value at X."""
-
     def grad(self, X: Array) -> Array:
         """Gradient at X."""
 
@@ -48,11 +45,8 @@ class Smooth(Protocol):
 class Proximable(Protocol):
     """A convex term with a proximal map."""
 
-    def value(self, X: Array) -> float:
-        """Value at X."""
-
     def prox(self, X: Array, step: float) -> Array:
-        """``argmin_U value(U) + ||U - X||^2 / (2 step)``."""
+        """``argmin_U term(U) + ||U - X||^2 / (2 step)``."""
 
 
 def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: float) -> Step:

@@ -24,17 +24,9 @@ MEDIAN_FLOOR, MEAN_FLOOR = 1e-3, 1e-10
 class Reweighted(Protocol):
     """A loss as IRLS sees it; see :class:`graphlowrank.models.losses.Loss`."""
 
-    @property
-    def quadratic(self) -> bool:
-        """Whether the weight is constant."""
-
-    @property
-    def singular(self) -> bool:
-        """Whether the weight is infinite at 0."""
-
-    @property
-    def huber_delta(self) -> float | None:
-        """Scale of Huber's weight, which has a compiled loop; None for others."""
+    quadratic: bool  # the weight is constant
+    singular: bool  # the weight is infinite at 0
+    huber_delta: float | None  # scale of Huber's weight, which has a compiled loop; None for others
 
     def irls_weight(self, size: Array) -> Array:
         """Weight of residuals of this absolute value."""

@@ -1,4 +1,4 @@
-"""Losses: how much an entry may differ from the data, one file each.
+"""Losses: how much an entry may differ from the data.
 
 A new loss is a subclass of :class:`Loss` in a file of its own plus an entry in ``LOSSES``; from outside the package,
 :func:`register` adds one. Leave ``kernel`` at None unless :mod:`graphlowrank.kernels.fista_step` has a loop for it. The
@@ -8,9 +8,7 @@ command line offers the built-in losses of ``_literals.LossName``.
 from __future__ import annotations
 
 from .base import DataFit, Loss
-from .huber import Huber
-from .l1 import L1
-from .l2 import L2
+from .builtin import L1, L2, Huber
 
 LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (L1, L2, Huber)}
 

@@ -19,9 +19,9 @@ class Loss(ABC):
     """Value of the option ``loss``."""
     kernel: ClassVar[int | None] = None
     """Code of the loop in :mod:`graphlowrank.kernels.fista_step`; None runs the solver in plain array operations."""
-    quadratic: ClassVar[bool] = False
+    quadratic: bool = False
     """Whether the IRLS weight is constant, so that one least-squares fit is the answer."""
-    singular: ClassVar[bool] = False
+    singular: bool = False
     """Whether the IRLS weight is infinite at residual 0; regression then bounds residuals from below."""
     huber_delta: float | None = None
     """Huber threshold of the compiled IRLS loop; None if the loss has no compiled IRLS loop."""

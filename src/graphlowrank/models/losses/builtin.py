@@ -1,4 +1,4 @@
-"""Huber's loss."""
+"""The losses that come with the library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,47 @@ from typing import Any
 
 from ..._backend import Array, namespace
 from .base import Loss
-from .l1 import soft_threshold
+
+
+class L1(Loss):
+    """``|r|``: the size of an outlier does not matter."""
+
+    name = "l1"
+    kernel = 0
+    singular = True
+
+    def value(self, residual: Array) -> Array:
+        """``|r|``."""
+        return namespace(residual).abs(residual)
+
+    def prox(self, X: Array, Y: Array, step: Any) -> Array:
+        """``Y + soft(X - Y, step)``."""
+        return Y + soft_threshold(X - Y, step)
+
+    def irls_weight(self, size: Array) -> Array:
+        """``1 / |r|``."""
+        return 1 / size
+
+
+class L2(Loss):
+    """``r^2``: for small dense noise."""
+
+    name = "l2"
+    kernel = 1
+    quadratic = True
+
+    def value(self, residual: Array) -> Array:
+        """``r^2``."""
+        return residual * residual
+
+    def prox(self, X: Array, Y: Array, step: Any) -> Array:
+        """``(X + 2 step Y) / (1 + 2 step)``."""
+        pull = 2 * step
+        return (X + pull * Y) / (1 + pull)
+
+    def irls_weight(self, size: Array) -> Array:
+        """1."""
+        return namespace(size).ones_like(size)
 
 
 class Huber(Loss):
@@ -37,3 +77,8 @@ class Huber(Loss):
     def irls_weight(self, size: Array) -> Array:
         """``min(1, delta / |r|)``."""
         return self.delta / namespace(size).maximum(size, self.delta)
+
+
+def soft_threshold(X: Array, threshold: Any) -> Array:
+    """``sign(X) max(|X| - threshold, 0)``."""
+    return X - namespace(X).clip(X, -threshold, threshold)
