@@ -214,9 +214,9 @@ def test_equal_weights_change_nothing_and_unequal_ones_arrive(monkeypatch):
     seen = {}
 
     class Spy(FRPCAGPath):
-        def __init__(self, *args, **options):
-            seen.update(options)
-            super().__init__(*args, **options)
+        def __init__(self, problem, weights):
+            seen.update(loss=problem.loss, huber_delta=problem.huber_delta, weights=weights)
+            super().__init__(problem, weights)
 
         def solve(self, gammas, **options):
             seen.update(options)

@@ -121,7 +121,7 @@ def test_momentum_never_raises_the_objective():
     """On a long path momentum alone overshoots."""
     X, (S, C), gamma = random_data(60, 3), unit(*start(60, 3, 2)), 100.0
     L = path_graph(60).unit_laplacian()
-    problem, values = module._Problem.of(X, L, gamma), []
+    problem, values = module._Problem(X, L, gamma), []
     for n_steps in range(150):
         stepped = module._accelerate_scores(problem, S, X @ C.T, C @ C.T, n_steps=n_steps, rtol=-1)
         values.append(objective(X, L, stepped, C, gamma))

@@ -48,7 +48,6 @@ MIN_HELD_OUT, MAX_HELD_OUT = 5_000, 50_000
 MIN_ENTRIES = 200  # of a block that is searched
 MAX_RANK = 40
 MIN_SINGULAR_VALUES = 10  # with fewer, the median one is not noise
-MAX_SPECTRUM = 1000  # longer shorter sides are subsampled for the singular values
 TIE_STANDARD_ERRORS = 2.0
 TIE_RTOL = 5e-4  # relative; the graph was built with the held-out entries, so differences below this are leakage
 HUBER_CORNER = 1.5  # in standard deviations of the noise
@@ -81,11 +80,6 @@ class GammaChoice:
     noise: float  # robust standard deviation of the errors on held-out entries, in units of the block; NaN if unknown
     trials: tuple[Trial, ...]  # in the order of evaluation
     reason: str
-
-    @property
-    def n_iter(self) -> int:
-        """Iterations of all trials."""
-        return sum(trial.n_iter for trial in self.trials)
 
 
 def validates_gammas(options: Options) -> bool:
@@ -332,7 +326,10 @@ class _Search:
         truncated = factorize(U, *self.nodes, supported).product()
         X = np.where(np.isnan(X), truncated, np.clip(X, truncated - CLIP * self.noise, truncated + CLIP * self.noise))
         # Held-out entries may support noise that leaked through the graph; the threshold finds none in clean data.
-        found = supported if min(X.shape) < MIN_SINGULAR_VALUES else min(supported, choose_rank(*_spectrum(X)))
+        found = supported
+        if min(X.shape) >= MIN_SINGULAR_VALUES:
+            singular_values = leading_svd(X - X.mean(axis=0), min(X.shape))[1]
+            found = min(supported, choose_rank(singular_values, X.shape))
         # A given rank that is too large is not scored: its last factors are noise whatever the gammas.
         self.scored_rank = found if self.rank is None else min(found, self.rank)
 
@@ -354,10 +351,3 @@ def _smallest_tied(errors: Array) -> int:
     best = int(np.argmin(errors.mean(axis=0)))
     excess = errors[:, : best + 1] - errors[:, best, None]
     return 1 + int(np.argmax(excess.mean(axis=0) <= excess.std(axis=0) / np.sqrt(len(errors))))
-
-
-def _spectrum(X: Array) -> tuple[Array, tuple[int, int]]:
-    """Singular values of the centered matrix and its shape; every other column or row of long sides is left out."""
-    every = -(-min(X.shape) // MAX_SPECTRUM)
-    part = X[:, ::every] if X.shape[1] <= X.shape[0] else X[::every]
-    return leading_svd(part - part.mean(axis=0), min(part.shape))[1], (part.shape[0], part.shape[1])

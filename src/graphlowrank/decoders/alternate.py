@@ -15,7 +15,7 @@ from ..solvers.conjugate_gradients import block_pcg
 from ..solvers.solution import Solution
 from .factors import Decoded
 from .low_rank_matrix import LowRankMatrix
-from .penalty import REMEDY, Filter, Operator, Penalty, node_weights
+from .penalty import REMEDY, Filter, Operator, Penalty, check_filter, node_weights
 
 
 def decode_alternate(
@@ -74,6 +74,7 @@ def alternate_matrix(
     """
     if gamma_samples <= 0 or gamma_features <= 0:
         raise ValueError(f"gammas must be positive, got {gamma_samples} and {gamma_features}.")
+    check_filter(filter)
     dtype = X_small.dtype
     row_penalty, column_penalty = (_penalty(side, filter, dtype) for side in (samples, features))
     fit = np.outer(*(node_weights(side).astype(dtype) for side in (samples, features)))
@@ -104,4 +105,4 @@ def _penalty(side: SampledNodes, g: Filter, dtype: Any) -> Penalty | None:
     if side.graph is None:
         return None
     check_reach(side.graph, side.indices)
-    return Penalty.of(side.graph, g, dtype)
+    return Penalty(side.graph.unit_laplacian().astype(dtype), g)

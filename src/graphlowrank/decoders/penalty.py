@@ -127,12 +127,6 @@ class Penalty:
     L: sp.csr_array  # over its mean diagonal
     g: Filter  # whole number m for L^m, or a function of the eigenvalues, >= 0
 
-    @classmethod
-    def of(cls, graph: Graph, g: Filter, dtype: Any = np.float64) -> Penalty:
-        """Penalty of a graph, with ``g`` checked."""
-        check_filter(g)
-        return cls(graph.unit_laplacian().astype(dtype), g)
-
     def __matmul__(self, X: Array) -> Array:
         """``g(L) X``."""
         if callable(self.g):
@@ -212,7 +206,7 @@ def fit_smooth(
     if gamma == 0 and filter == 1:
         return upsample(side.graph, side.indices, values, tol=tol)
     check_reach(side.graph, side.indices)
-    penalty = Penalty.of(side.graph, filter)
+    penalty = Penalty(side.graph.unit_laplacian().astype(np.float64), filter)
     known = values.astype(np.float64)
     if gamma == 0:
         solution = _interpolate(penalty, side, known, tol, max_iter)

@@ -6,7 +6,7 @@ from .._backend import Array
 from .compiling import compiled, in_precision_of
 from .products import add_weighted_rows
 
-L1, L2, HUBER = 0, 1, 2  # the losses that have a loop, by Loss.kernel
+L1, L2, HUBER = LOSS_CODES = 0, 1, 2  # the losses that have a loop, by Loss.kernel
 
 
 @compiled(fastmath=True)

@@ -168,7 +168,11 @@ def _worth_compiling(problem: CompressedProblem, loss: Loss, compiled: bool | No
     possible = problem.gammas[0] > 0 and isinstance(X, np.ndarray) and sp.issparse(L) and X.dtype == L.dtype
     if possible and compiled is None:
         compiled = L.nnz * X.shape[1] > COMPILED_ABOVE
-    return possible and bool(compiled) and loss.kernel is not None
+    if not (possible and compiled):
+        return False
+    from ..kernels.fista_step import LOSS_CODES
+
+    return loss.kernel in LOSS_CODES
 
 
 def _run_fista(

@@ -123,7 +123,7 @@ def solve_gnmf(
     entries = X.nnz if sp.issparse(X) else X.size
     small = max(entries, X.shape[0] * n_components) * n_components <= SINGLE_THREADED_UP_TO
     with single_threaded_libraries() if small else nullcontext():
-        problem = _Problem.of(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
+        problem = _Problem(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
         S, C = starting_factors(problem.X, n_components, init, check_random_state(random_state), unit)
         found = _descend(problem, S, C, updates, tol, max_iter, callback)
     objective = [value * unit**2 for value in found.objective]
@@ -157,25 +157,18 @@ def nonnegative_scores(X: Any, components: Array) -> Array:
     return scores
 
 
-@dataclass(frozen=True, eq=False)
 class _Problem:
-    """Data and graph term; ``size`` is ``||X||^2``."""
+    """Data and graph term, in the precision of X; ``size`` is ``||X||^2``."""
 
-    X: Any
-    L: Any
-    gamma: float
-    pull: Array | None  # (n, 1): gamma D; 2 gamma D is an upper bound of gamma L. None without a graph term
-    size: float
-
-    @classmethod
-    def of(cls, X: Any, L: Any, gamma: float) -> _Problem:
-        """Convert the Laplacian to the precision of X."""
+    def __init__(self, X: Any, L: Any, gamma: float) -> None:
         entries = X.data[None] if sp.issparse(X) else X
-        size = dot(entries, entries)
-        if L is None or gamma == 0:
-            return cls(X, None, 0.0, None, size)
-        L = L.astype(X.dtype)
-        return cls(X, L, gamma, (gamma * L.diagonal()[:, None]).astype(X.dtype), size)
+        self.X, self.size = X, dot(entries, entries)
+        self.L: Any = None
+        self.gamma = 0.0
+        self.pull: Array | None = None  # (n, 1): gamma D; 2 gamma D is an upper bound of gamma L
+        if L is not None and gamma > 0:
+            self.L, self.gamma = L.astype(X.dtype), gamma
+            self.pull = (gamma * self.L.diagonal()[:, None]).astype(X.dtype)
 
     def iterate(self, S: Array, C: Array, updates: UpdatesName) -> tuple[Array, Array, float]:
         """One step for the scores, one for the components; return both and the objective."""
