@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,12 +59,12 @@ def decode_robust(
         Entries of the data that are copied at a time.
     """
     factors = factorize(X_small, samples, features, n_components)
-    errors = measure_errors(factors, data, samples, features)
-    corner = errors.corner if corner is None else corner
+    noise = noise_corner(factors, data, samples, features)
+    corner = noise if corner is None else corner
     directions = fit_features(
-        data, factors, samples, errors, corner=corner, max_iter=max_iter, block_entries=block_entries
+        data, factors, samples, noise, corner=corner, max_iter=max_iter, block_entries=block_entries
     )
-    kept, ridge, fits = directions.X[features.indices], errors.penalty(factors.samples), []
+    kept, ridge, fits = directions.X[features.indices], ridge_penalty(factors.samples, noise), []
     for part in row_blocks(data.shape[0], len(kept), entries=block_entries):
         Y = data.block(part, features.indices) - kept[:, -1]
         fits.append(irls(Y, kept[:, :-1].T, Huber(corner), importance=features.weights, ridge=ridge, max_iter=max_iter))
@@ -75,37 +74,27 @@ def decode_robust(
     return multiply(scores, directions)
 
 
-@dataclass(frozen=True)
-class Errors:
-    """Median absolute distance of the data from the compressed matrix."""
-
-    median: float
-
-    @property
-    def corner(self) -> float:
-        """Corner of the Huber loss."""
-        return max(CORNER * self.median, MIN_CORNER)
-
-    def penalty(self, values: Array) -> Array:
-        """Ridge penalty for coefficients whose prior variance is that of the columns of ``values``.
-
-        Without it a factor weaker than the noise would be fitted to the noise, and one concentrated on a single feature
-        to an outlier there.
-        """
-        squares = np.mean(values.astype(np.float64) ** 2, axis=0)
-        return self.corner**2 / np.maximum(squares, np.finfo(np.float64).tiny)
+def noise_corner(factors: Factors, data: Any, samples: SampledNodes, features: SampledNodes) -> float:
+    """Corner of the Huber loss, from the median absolute distance of the data from the compressed matrix."""
+    errors = np.abs(data.block(samples.indices, features.indices) - factors.product())
+    return max(CORNER * float(np.nanmedian(errors)), MIN_CORNER)
 
 
-def measure_errors(factors: Factors, data: Any, samples: SampledNodes, features: SampledNodes) -> Errors:
-    """Compare the data with the compressed matrix."""
-    return Errors(float(np.nanmedian(np.abs(data.block(samples.indices, features.indices) - factors.product()))))
+def ridge_penalty(values: Array, noise: float) -> Array:
+    """Ridge penalty for coefficients whose prior variance is that of the columns of ``values``.
+
+    Without it a factor weaker than the noise would be fitted to the noise, and one concentrated on a single feature
+    to an outlier there. ``noise`` is :func:`noise_corner`.
+    """
+    squares = np.mean(values.astype(np.float64) ** 2, axis=0)
+    return noise**2 / np.maximum(squares, np.finfo(np.float64).tiny)
 
 
 def fit_features(
     data: Any,
     factors: Factors,
     samples: SampledNodes,
-    errors: Errors,
+    noise: float,
     *,
     corner: float,
     max_iter: int = MAX_ITER,
@@ -114,7 +103,7 @@ def fit_features(
     """(n_features, k + 1) factors of every feature, and its center, from the kept samples."""
     scores, loss = factors.samples, Huber(corner)
     regressors = np.vstack([scores.T, np.ones((1, len(scores)), dtype=scores.dtype)])
-    ridge, fits = np.append(errors.penalty(factors.features), 0.0), []
+    ridge, fits = np.append(ridge_penalty(factors.features, noise), 0.0), []
     for part in row_blocks(data.shape[1], len(scores), entries=block_entries):
         Y = np.ascontiguousarray(data.block(samples.indices, part).T)
         start = np.zeros((len(Y), len(regressors)))

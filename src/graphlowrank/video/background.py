@@ -9,7 +9,7 @@ import numpy as np
 from .._backend import Array
 from .._progress import Progress
 from ..decoders.factors import Factors, factorize
-from ..decoders.robust import fit_features, measure_errors
+from ..decoders.robust import fit_features, noise_corner, ridge_penalty
 from ..graphs import grid_graph
 from ..models.losses import Huber
 from ..options import Options as PipelineOptions
@@ -110,20 +110,20 @@ def _extend(
     """Extend the factors from the lattice to every pixel of every channel, by robust regression on the scores."""
     shift, scale = lattice_data.shift, lattice_data.scale
     samples = SampledNodes.all_of(len(frames))
-    errors = measure_errors(factors, lattice_data, samples, SampledNodes.all_of(len(pixels)))
+    corner = noise_corner(factors, lattice_data, samples, SampledNodes.all_of(len(pixels)))
     channels = 3 if frames.ndim == 4 else 1
     planes = np.empty((channels, factors.samples.shape[1] + 1, frames[0].size // channels), dtype=np.float32)
     for index, plane in enumerate(planes):
         data = Channel(frames, index, shift, scale)
-        plane[:] = fit_features(data, factors, samples, errors, corner=errors.corner).X.T * scale
+        plane[:] = fit_features(data, factors, samples, corner, corner=corner).X.T * scale
         plane[-1] += shift
     weights = LUMINANCE if channels == 3 else np.ones(1, dtype=np.float32)
     return Background(
         factors=planes,
         pixels=pixels,
         luminance=np.tensordot(weights, planes[:, :, pixels], axes=1),
-        corner=errors.corner * scale,
-        ridge=errors.penalty(factors.samples) * scale**2,
+        corner=corner * scale,
+        ridge=ridge_penalty(factors.samples, corner) * scale**2,
         singular_values=values,
         converged=converged,
     )
