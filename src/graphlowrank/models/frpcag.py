@@ -136,7 +136,8 @@ def minimize_frpcag(
     if X.shape[0] > renumbered_above and _worth_compiling(problem, loss, compiled) and X.nbytes <= COPIED_UP_TO:
         order = breadth_first_order(problem.L_samples)[1]
         near = renumber(problem.L_samples, order)
-        solution = minimize(_reordered(problem, near.weights, order))
+        X0, weights = (None if part is None else part[order] for part in (problem.X0, problem.sample_weights))
+        solution = minimize(replace(problem, X=X[order], L_samples=near.weights, X0=X0, sample_weights=weights))
         return replace(solution, X=near.restore(solution.X))
     return minimize(problem)
 
@@ -153,12 +154,6 @@ def _transposed(problem: CompressedProblem) -> CompressedProblem:
         feature_weights=problem.sample_weights,
         X0=None if problem.X0 is None else problem.X0.T,
     )
-
-
-def _reordered(problem: CompressedProblem, L_samples: sp.csr_array, order: Array) -> CompressedProblem:
-    """Put the samples in the given order, which is that of ``L_samples``."""
-    X0, weights = (None if part is None else part[order] for part in (problem.X0, problem.sample_weights))
-    return replace(problem, X=problem.X[order], L_samples=L_samples, X0=X0, sample_weights=weights)
 
 
 def _worth_compiling(problem: CompressedProblem, loss: Loss, compiled: bool | None) -> bool:  # noqa: FBT001
