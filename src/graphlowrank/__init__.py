@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .decoders import LowRankMatrix
-    from .estimators import (
-        CompressiveClustering,
-        CompressivePCA,
-        FastRobustPCAOnGraphs,
-        GraphLaplacianPCA,
-        GraphNMF,
-        ManifoldMF,
-        RobustPCA,
-        RobustPCAOnGraphs,
-    )
-    from .estimators.persistence import load
-    from .estimators.plan import plan
-    from .guarantees import diagnose
+    from .decoders import LowRankMatrix as LowRankMatrix
+    from .estimators import CompressiveClustering as CompressiveClustering
+    from .estimators import CompressivePCA as CompressivePCA
+    from .estimators import FastRobustPCAOnGraphs as FastRobustPCAOnGraphs
+    from .estimators import GraphLaplacianPCA as GraphLaplacianPCA
+    from .estimators import GraphNMF as GraphNMF
+    from .estimators import ManifoldMF as ManifoldMF
+    from .estimators import RobustPCA as RobustPCA
+    from .estimators import RobustPCAOnGraphs as RobustPCAOnGraphs
+    from .estimators.persistence import load as load
+    from .estimators.plan import plan as plan
+    from .guarantees.diagnose import diagnose as diagnose
 
 _HOME = {
     "CompressiveClustering": ".estimators",
@@ -56,22 +54,7 @@ _MODULES = {
     "video": ".video",
 }
 
-__all__ = [  # noqa: PLE0604
-    "__version__",
-    "CompressiveClustering",
-    "CompressivePCA",
-    "FastRobustPCAOnGraphs",
-    "GraphLaplacianPCA",
-    "GraphNMF",
-    "LowRankMatrix",
-    "ManifoldMF",
-    "RobustPCA",
-    "RobustPCAOnGraphs",
-    "diagnose",
-    "load",
-    "plan",
-    *_MODULES,
-]
+__all__ = ["__version__", *_HOME, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -15,43 +15,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from . import auto
 from ._typing import Array, AxisName
-from .auto import (
-    AS_GIVEN,
-    DEFAULT_RANK,
-    Choice,
-    choose_laplacian,
-    choose_n_clusters,
-    choose_n_neighbors,
-    choose_outlier_filter,
-    choose_recovery_scaling,
-    choose_scaling,
-    downsampling_choice,
-    fixed_gammas,
-    gamma_choices,
-    gamma_path,
-    graph_choices,
-    n_kept,
-    rank_choice,
-    validated_gammas,
-    validates_gammas,
-)
+from .auto import AS_GIVEN, DEFAULT_RANK, Choice
 from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
 from .decoders import Decoded
 from .graphs import as_graph, knn_graph
 from .graphs.laplacian import LaplacianKind
 from .models import CompressedProblem
 from .options import is_auto
-from .preprocessing import (
-    Data,
-    ScaledData,
-    Scaling,
-    fit_imputer,
-    fit_outlier_filter,
-    has_missing,
-    is_sparse,
-    sampled_block,
-)
+from .preprocessing import Data, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse
+from .preprocessing.block import ScaledData, sampled_block
 from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
 from .reduction import reduce_graph
 from .sampling import SampledNodes, draw, sample_nodes
@@ -65,16 +39,16 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
     """Recover a low-rank matrix from compressed data (Algorithms 1 and 2)."""
     options, progress, rank = run.options, run.progress, run.options.n_components
     with progress.stage("scaling"):
-        scaling, scaling_choice = choose_recovery_scaling(X, options.scaling)
+        scaling, scaling_choice = auto.choose_recovery_scaling(X, options.scaling)
         scaled = scaling.apply(X)
     outliers = check_outliers(scaled, run)
     points = comparable(scaled, outliers, run)
     axes = build_graphs(points.X, run)
-    laplacian = choose_laplacian(options, "recovery")
+    laplacian = auto.choose_laplacian(options, "recovery")
     compressed = compress(scaled, axes, laplacian, weights, rank, run)
-    with progress.stage("gammas") if validates_gammas(options) else nullcontext():
-        found = validated_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
-    gammas = fixed_gammas(options, laplacian) if found is None else (found.gamma_samples, found.gamma_features)
+    with progress.stage("gammas") if auto.validates_gammas(options) else nullcontext():
+        found = auto.validated_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
+    gammas = auto.fixed_gammas(options, laplacian) if found is None else (found.gamma_samples, found.gamma_features)
     solution = solve(compressed, gammas, run, short_steps=True)
     draws = [decode(scaled, compressed, solution, rank if found is None else found.rank, scaling, run)]
     for _ in range(1, options.n_draws):  # the same graphs, gammas and rank; other samples and features
@@ -82,10 +56,9 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
         again = solve(other, gammas, run, short_steps=True)
         draws.append(decode(scaled, other, again, draws[0].low_rank.rank, scaling, run))
     choices = [
-        rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
-        downsampling_choice(options, X.shape, rank),
-        *graph_choices(options, X.shape, rank, "recovery"),
-        *gamma_choices(options, gammas, found),
+        auto.rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
+        *auto.compression_choices(options, X.shape, rank, "recovery"),
+        *auto.gamma_choices(options, gammas, found),
         Choice("loss", options.loss, AS_GIVEN),
         scaling_choice,
         outliers,
@@ -96,16 +69,15 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
 def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = True) -> Recovery:
     """Solve FRPCAG on all samples and features, with fixed gammas; nothing is decoded."""
     options = run.options
-    laplacian = choose_laplacian(options, "recovery")
+    laplacian = auto.choose_laplacian(options, "recovery")
     outliers = check_outliers(X, run)
     axes = build_graphs(comparable(X, outliers, run).X, run)
     compressed = compress(X, axes, laplacian, weights, options.n_components, run)
-    gammas = fixed_gammas(options, laplacian)
+    gammas = auto.fixed_gammas(options, laplacian)
     solution = solve(compressed, gammas, run, short_steps=short_steps)
     choices = [
-        downsampling_choice(options, X.shape, options.n_components),
-        *graph_choices(options, X.shape, options.n_components, "recovery"),
-        *gamma_choices(options, gammas, None),
+        *auto.compression_choices(options, X.shape, options.n_components, "recovery"),
+        *auto.gamma_choices(options, gammas, None),
         Choice("loss", options.loss, AS_GIVEN),
         outliers,
     ]
@@ -114,21 +86,21 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = 
 
 def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     """Cluster the samples: Algorithm 3, or the partition of lowest conductance along a path of gammas."""
-    n_neighbors = choose_n_neighbors(run.options, len(X))
+    n_neighbors = auto.choose_n_neighbors(run.options, len(X))
     run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
     options, progress = run.options, run.progress
     # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
-    units = choose_recovery_scaling(X)
+    units = auto.choose_recovery_scaling(X)
     outliers = check_outliers(X, run, units[0])
     with progress.stage("scaling"):
         by_units = outliers.value and is_auto(options.scaling)
-        scaling, scaling_choice = units if by_units else choose_scaling(X, options, run.rng)
+        scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng)
         scaled = scaling.apply(X)
     points = comparable(scaled, outliers, run, for_new_samples=True)
     with progress.stage("number of clusters"):
-        count = choose_n_clusters(points.X, options, run.rng)
+        count = auto.choose_n_clusters(points.X, options, run.rng)
     axes = build_graphs(points.X, run)
-    laplacian = choose_laplacian(options, "clustering")
+    laplacian = auto.choose_laplacian(options, "clustering")
     draws: list[tuple[Compressed, Clusters]] = []
     for _ in range(options.n_draws):  # the same graphs; other samples and features
         compressed = compress(scaled, axes, laplacian, weights, count.value, run)
@@ -142,13 +114,12 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     if len(draws) > 1 and not np.isnan(value) and axes[0].graph is not None:
         value = conductance(axes[0].graph, soft_labels.argmax(axis=1), count.value)
     chosen = "default" if np.isnan(value) else f"lowest conductance on the sample graph, {value:.3f}"
-    gamma_samples, gamma_features = gamma_choices(options, best.gammas, None)
+    gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
         scaling_choice,
         n_neighbors,
-        downsampling_choice(options, X.shape, count.value),
-        *graph_choices(options, X.shape, count.value, "clustering"),
+        *auto.compression_choices(options, X.shape, count.value, "clustering"),
         replace(gamma_samples, reason=chosen) if is_auto(options.gamma_samples) else gamma_samples,
         gamma_features,
         Choice("scores", best.scores, chosen if is_auto(options.scores) else AS_GIVEN),
@@ -156,10 +127,11 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
         Choice("n_draws", options.n_draws, AS_GIVEN),
         outliers,
     ]
-    return Clustering(
-        compressed, best, soft_labels, value, count.value, sum(one.n_iter for _, one in draws),
-        all(one.converged for _, one in draws), scaling, points, n_neighbors.value, choices,
+    clusters = replace(
+        best, soft_labels=soft_labels, conductance=value, n_iter=sum(one.n_iter for _, one in draws),
+        converged=all(one.converged for _, one in draws),
     )  # fmt: skip
+    return Clustering(compressed, clusters, count.value, scaling, points, n_neighbors.value, choices)
 
 
 # --- stages, in the order of the data ---
@@ -170,7 +142,7 @@ def check_outliers(X: Data, run: Run, scaling: Scaling | None = None) -> Choice:
     options = run.options
     checked = is_auto(options.robust_graphs) and options.builds_graphs() and not is_sparse(X)
     with run.progress.stage("outliers") if checked else nullcontext():
-        return choose_outlier_filter(X, options, scaling)
+        return auto.choose_outlier_filter(X, options, scaling)
 
 
 def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:
@@ -233,7 +205,7 @@ def compress(
     """Sample samples and features, extract the block, and reduce both graphs to the sampled nodes."""
     options, rng = run.options, run.rng
     with run.progress.stage("sampling"):
-        samples, features = sample_axes(axes, X.shape, n_kept(options, X.shape, rank), rank, run)
+        samples, features = sample_axes(axes, X.shape, auto.n_kept(options, X.shape, rank), rank, run)
         sample_weights = samples.loss_weights(weights.samples)
         feature_weights = features.loss_weights(weights.features)
         # The normalized Laplacian penalizes constants, so features are centered; the combinatorial one does not.
@@ -293,7 +265,7 @@ def decode(
 def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
     """Algorithm 3: one solve, k-means, labels interpolated over the sample graph."""
     options = run.options
-    gammas = fixed_gammas(options, compressed.laplacian)
+    gammas = auto.fixed_gammas(options, compressed.laplacian)
     solution = solve(compressed, gammas, run)
     with run.progress.stage("decoding"):
         found = decode_labels(
@@ -310,7 +282,7 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
     """Solve along a path of gammas, propose partitions of each solution, select the one of lowest conductance."""
     options, graph = run.options, compressed.graphs[0]
     assert graph is not None
-    path = gamma_path(options, compressed.laplacian)
+    path = auto.gamma_path(options, compressed.laplacian)
     found: list[Candidate] = []
     n_iter, converged, start = 0, True, None
     for gammas in path:

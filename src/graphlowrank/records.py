@@ -83,7 +83,7 @@ class Recovery:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters from one draw; ``conductance`` is NaN if the graph was not used."""
+    """Clusters from one draw or from several; ``conductance`` is NaN if the graph was not used."""
 
     soft_labels: Array
     conductance: float
@@ -97,15 +97,11 @@ class Clusters:
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """Answer of :func:`cluster`: the best draw, the consensus of all, and what labels of new samples need."""
+    """Answer of :func:`cluster`: the consensus of all draws, parts of the best, and what labels of new samples need."""
 
     compressed: Compressed
-    best: Clusters
-    soft_labels: Array
-    conductance: float
+    clusters: Clusters
     n_clusters: int
-    n_iter: int
-    converged: bool
     scaling: Scaling
     points: Points
     n_neighbors: int

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphlowrank.auto import graph_choices
+from graphlowrank.auto import compression_choices
 from graphlowrank.options import Options
 
 
@@ -20,6 +20,6 @@ from graphlowrank.options import Options
     ],
 )
 def test_the_reported_reduction_is_that_of_the_axes_that_are_reduced(shape, options, value):
-    _, reduction = graph_choices(Options(**options), shape, None, "recovery")
+    *_, reduction = compression_choices(Options(**options), shape, None, "recovery")
     assert reduction.value == value
     assert reduction.reason

@@ -149,7 +149,7 @@ def test_fit_is_followed_through_few_modules(name):
     tree = ast.parse((ROOT / "pipeline.py").read_text())
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     home = {
-        alias.asname or alias.name: node.module
+        alias.asname or alias.name: node.module or alias.name
         for node in tree.body
         if isinstance(node, ast.ImportFrom) and node.level
         for alias in node.names

@@ -13,10 +13,10 @@
 """
 
 from .choice import AS_GIVEN, Choice
-from .downsampling import DEFAULT_RANK, check_sizes, downsampling_choice, n_kept
+from .downsampling import DEFAULT_RANK, check_sizes, n_kept
 from .gamma_search import gamma_choices, validated_gammas, validates_gammas
 from .gammas import fixed_gammas, gamma_path
-from .graphs import choose_laplacian, choose_n_neighbors, graph_choices
+from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
 from .rank import rank_choice
@@ -33,11 +33,10 @@ __all__ = [
     "choose_outlier_filter",
     "choose_recovery_scaling",
     "choose_scaling",
-    "downsampling_choice",
+    "compression_choices",
     "fixed_gammas",
     "gamma_choices",
     "gamma_path",
-    "graph_choices",
     "n_kept",
     "rank_choice",
     "validated_gammas",

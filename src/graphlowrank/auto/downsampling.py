@@ -60,9 +60,8 @@ def enough_samples(n_features: int, rank: int | None) -> int:
     return max(MIN_SAMPLES, min(bound, MAX_ENTRIES // max(n_features, 1)))
 
 
-def downsampling_choice(options: Options, shape: tuple[int, int], rank: int | None) -> Choice:
+def downsampling_choice(options: Options, shape: tuple[int, int], kept: tuple[int, int], rank: int | None) -> Choice:
     """Report what is kept, and why."""
-    kept = n_kept(options, shape, rank)
     value = f"{kept[0]} of {shape[0]} samples, {kept[1]} of {shape[1]} features"
     reason = AS_GIVEN
     if is_auto(options.downsampling) and all(given is None for given in options.given_indices()):

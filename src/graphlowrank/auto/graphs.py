@@ -9,7 +9,7 @@ from ..graphs.laplacian import LaplacianKind
 from ..options import Options, is_auto
 from ..reduction.kron import EXACT_UP_TO
 from .choice import AS_GIVEN, Choice
-from .downsampling import n_kept
+from .downsampling import downsampling_choice, n_kept
 
 Task = Literal["recovery", "clustering"]
 
@@ -41,11 +41,14 @@ def choose_n_neighbors(options: Options, n_samples: int) -> Choice:
     return Choice("n_neighbors", value, "half the mean cluster size" if value < MAX_NEIGHBORS else "default")
 
 
-def graph_choices(options: Options, shape: tuple[int, int], rank: int | None, task: Task) -> list[Choice]:
-    """Report Laplacian and reduction."""
-    kind = choose_laplacian(options, task)
-    laplacian = Choice("laplacian", kind, LAPLACIAN_REASONS[kind] if is_auto(options.laplacian) else AS_GIVEN)
-    return [laplacian, _reduction_choice(options, shape, n_kept(options, shape, rank))]
+def compression_choices(options: Options, shape: tuple[int, int], rank: int | None, task: Task) -> list[Choice]:
+    """Report what is kept, the Laplacian and the reduction."""
+    kept, kind = n_kept(options, shape, rank), choose_laplacian(options, task)
+    return [
+        downsampling_choice(options, shape, kept, rank),
+        Choice("laplacian", kind, LAPLACIAN_REASONS[kind] if is_auto(options.laplacian) else AS_GIVEN),
+        _reduction_choice(options, shape, kept),
+    ]
 
 
 def _reduction_choice(options: Options, shape: tuple[int, int], kept: tuple[int, int]) -> Choice:

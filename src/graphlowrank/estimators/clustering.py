@@ -139,14 +139,15 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=True)
         found = self._run(options, lambda run: cluster(X, weights, run))
-        self._store_compressed(found.compressed, n_iter=found.n_iter, converged=found.converged)
-        self.soft_labels_ = found.soft_labels
-        self.labels_ = found.soft_labels.argmax(axis=1)
-        self.confidence_ = found.soft_labels.max(axis=1)
-        self.conductance_ = found.conductance
-        self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, found.best.scores
-        self.gamma_samples_, self.gamma_features_ = found.best.gammas
-        self.rank_ = found.best.rank
+        clusters = found.clusters
+        self._store_compressed(found.compressed, n_iter=clusters.n_iter, converged=clusters.converged)
+        self.soft_labels_ = clusters.soft_labels
+        self.labels_ = clusters.soft_labels.argmax(axis=1)
+        self.confidence_ = clusters.soft_labels.max(axis=1)
+        self.conductance_ = clusters.conductance
+        self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, clusters.scores
+        self.gamma_samples_, self.gamma_features_ = clusters.gammas
+        self.rank_ = clusters.rank
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
         return found.choices
