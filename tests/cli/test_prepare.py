@@ -32,12 +32,12 @@ def test_counts_are_prepared_alike_dense_and_sparse(monkeypatch, sparse):
     monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)  # rows come in blocks of seven
     values = sp.csr_array(counts) if sparse else counts
     names = tuple(f"g{i}" for i in range(40))
-    found = prepare(Table(values, None, names), Path("x"), normalize_counts=True, top_features=12)
-    assert isinstance(found.X, sp.csr_array) == sparse
+    found, _ = prepare(Table(values, None, names), Path("x"), normalize_counts=True, top_features=12)
+    assert isinstance(found.values, sp.csr_array) == sparse
     totals = counts.sum(axis=1)
     whole = np.log1p(counts * np.median(totals) / totals[:, None])
     kept = np.sort(np.argsort(-whole.var(axis=0))[:12])
-    assert_allclose(found.X.toarray() if sparse else found.X, whole[:, kept])
+    assert_allclose(found.values.toarray() if sparse else found.values, whole[:, kept])
     assert found.feature_names == tuple(names[i] for i in kept)
     assert set(kept) <= set(range(15))  # those that differ between kinds
 
@@ -94,12 +94,12 @@ def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparati
     counts, _ = make_counts()
     monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 40 * 7)
     X = with_missing(counts, (3, 4), (50, 2), (50, 6))
-    found = prepare(Table(sp.csr_array(X) if sparse else X), Path("x"), **preparation)
-    assert isinstance(found.X, np.ndarray)  # the estimators take missing values only in dense matrices
-    assert np.isnan(found.X).sum() == 3
-    assert found.steps[0] == f"3 of {found.X.size} values are missing"
+    found, steps = prepare(Table(sp.csr_array(X) if sparse else X), Path("x"), **preparation)
+    assert isinstance(found.values, np.ndarray)  # the estimators take missing values only in dense matrices
+    assert np.isnan(found.values).sum() == 3
+    assert steps[0] == f"3 of {found.values.size} values are missing"
     if not preparation:
-        assert_array_equal(found.X, X)
+        assert_array_equal(found.values, X)
 
 
 def test_missing_values_are_reported(here, blobs):
@@ -133,9 +133,9 @@ def test_samples_and_features_without_any_value_are_errors(sparse, places, asked
 
 def test_features_without_any_value_are_not_selected():
     X = with_missing(np.arange(8)[:, None] * np.array([3, 1, 4, 2]) + 1, (slice(None), 0), (1, 2))
-    found = prepare(Table(X, None, tuple("abcd")), Path("x"), top_features=2)
+    found, steps = prepare(Table(X, None, tuple("abcd")), Path("x"), top_features=2)
     assert found.feature_names == ("c", "d")
-    assert found.steps[0] == "1 of 16 values is missing"
+    assert steps[0] == "1 of 16 values is missing"
 
 
 def test_missing_values_do_not_hide_values_without_a_logarithm():

@@ -172,8 +172,8 @@ def video_command(
         from .video import run_video
 
         options = {
-            "rank": rank, "solver": solver, "pixel_graph": "grid", "n_sampled": 100, "shadows": not shadows_too,
-            "threshold": threshold, "smallest": smallest, "max_memory": max_memory * 1e9,
+            "rank": rank, "solver": solver, "shadows": not shadows_too, "threshold": threshold, "smallest": smallest,
+            "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
         record, text = run_video(source, asked, report, part=part, options=options, fps=fps, threads=threads)

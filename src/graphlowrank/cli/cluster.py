@@ -10,7 +10,7 @@ import numpy as np
 
 from .._backend import Array
 from ..estimators import CompressiveClustering
-from ..io import write_labels
+from ..io import Table, write_labels
 from ..io.labels import check_labels_path
 from ..linalg.svd import positive_signs
 from ..preprocessing.principal import principal_scores
@@ -18,7 +18,6 @@ from ..report.fit_page import draw_clusters
 from .console import Show
 from .fit import FitRequest, Outcome, run_fit
 from .outputs import check_distinct
-from .prepare import Prepared
 
 MAX_SIZES = 12  # cluster sizes in a sentence
 
@@ -32,14 +31,14 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
     check_labels_path(output, column, source if source is not None and source.exists() else None)
     check_distinct(path, request.outputs, may_be_source=[] if source is None else ["output"])
 
-    def write(model: Any, data: Prepared, outputs: dict[str, Path]) -> Outcome:
+    def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:
         page, scores = {}, None
         if to_anndata or "report" in outputs:
             scores, singular_values = principal_scores(model.points_, model.n_clusters_)  # of the scaled data
             drawn = draw_clusters(model.labels_, model.confidence_, project_on_centers(scores, model.labels_))
             page = {"over": "Clusters of a table", "spectra": {"input": singular_values}, "rank": None, **drawn}
         write_labels(
-            outputs["output"], model.labels_, data.sample_names, confidence=model.confidence_,
+            outputs["output"], model.labels_, table.sample_names, confidence=model.confidence_,
             scores=scores if to_anndata else None, column=column, source=source,
         )  # fmt: skip
         return _outcome(model, page)

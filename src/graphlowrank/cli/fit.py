@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .._threads import limit_threads
+from ..io import Table
 from ..options import check_count, is_auto
 from ..report.fit_page import render_fit
 from ..report.page import library_versions
 from .console import Show, command_line, print_warnings, require_packages
 from .options import to_option_names
 from .outputs import all_or_none
-from .prepare import Prepared, prepare, read_table
+from .prepare import prepare, read_table
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ class Outcome:
 
 
 def run_fit(
-    request: FitRequest, estimator: type, write: Callable[[Any, Prepared, dict[str, Path]], Outcome], show: Show, *,
+    request: FitRequest, estimator: type, write: Callable[[Any, Table, dict[str, Path]], Outcome], show: Show, *,
     only_dense: bool = False,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, prepare, fit, write and report; return the record for JSON and the text for the console.
 
-    ``write`` is given the fitted model, its data, and the temporary path of each output.
+    ``write`` is given the fitted model, its table, and the temporary path of each output.
     """
     begin, path = time.perf_counter(), request.path
     if "report" in request.outputs:
@@ -54,18 +55,18 @@ def run_fit(
         show(f"reading {path}")
         table = read_table(path, **request.reading)
         with all_or_none(request.outputs) as outputs:
-            data = prepare(table, path, **request.preparation, only_dense=only_dense)
-            reading, (n_samples, n_features) = time.perf_counter() - begin, data.X.shape
+            table, steps = prepare(table, path, **request.preparation, only_dense=only_dense)
+            reading, (n_samples, n_features) = time.perf_counter() - begin, table.shape
             graph = {} if table.graph is None else {"sample_graph": table.graph}
             _check_counts(request.options, n_samples, n_features)
             show(f"fitting {n_samples} samples x {n_features} features")
-            model = estimator(**request.options, **graph).fit(data.X)
+            model = estimator(**request.options, **graph).fit(table.values)
             model.stage_seconds_ = {"reading": reading, **model.stage_seconds_}
             show("writing")
-            outcome = write(model, data, outputs)
+            outcome = write(model, table, outputs)
             summary = [
                 f"{n_samples} samples x {n_features} features of {path.name}.",
-                *(f"Prepared: {step}." for step in data.steps),
+                *(f"Prepared: {step}." for step in steps),
                 outcome.sentence,
             ]
             if "report" in outputs:
@@ -80,7 +81,7 @@ def run_fit(
         "written": {name: str(output) for name, output in request.outputs.items()},
         "samples": n_samples,
         "features": n_features,
-        "prepared": list(data.steps),
+        "prepared": steps,
         **outcome.values,
         "fit": model.report_.as_dict(),
         "warnings": list(warnings),

@@ -15,8 +15,6 @@ from .console import Show, print_warnings
 from .options import to_option_names
 from .prepare import read_table
 
-MIN_SAMPLES = 20
-
 
 def run_plan(
     path: Path, reading: dict[str, Any], task: Task, n_clusters: int, top_features: int | None,
@@ -26,13 +24,10 @@ def run_plan(
     show(f"reading {path}")
     values = read_table(path, **reading).values
     n_samples, n_features = values.shape
-    if n_samples < MIN_SAMPLES:
-        raise ValueError(f"{path} has {n_samples} samples: too few for a plan, which needs {MIN_SAMPLES}.")
     rows = pilot_rows(values)
     if top_features is not None and top_features < n_features:
         rows = rows[:, most_variable([rows], top_features)]
     show(f"timing fits to {len(rows)} samples x {rows.shape[1]} features")
-    n_clusters = min(n_clusters, rows.shape[1] if task == "recover" else len(rows) // 2)
     with print_warnings(to_option_names):
         return plan(
             n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, itemsize=rows.itemsize, **options

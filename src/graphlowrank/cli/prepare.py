@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,6 @@ from .console import RemedyError
 
 COPIES = 2  # of the matrix during a fit: the data, and scaled
 FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Data of an estimator."""
-
-    X: Any  # (n_samples, n_features), dense or csr_array
-    sample_names: tuple[str, ...] | None
-    feature_names: tuple[str, ...] | None
-    image_shape: tuple[int, int] | None  # (height, width) if the samples are whole images
-    steps: tuple[str, ...]  # preprocessing, in words
 
 
 def read_table(path: Path, **options: Any) -> Table:
@@ -46,8 +35,11 @@ def read_table(path: Path, **options: Any) -> Table:
 def prepare(
     table: Table, path: Path, *, normalize_counts: bool = False, log1p: bool = False, top_features: int | None = None,
     only_dense: bool = False,
-) -> Prepared:  # fmt: skip
-    """Return the data for an estimator, or for one that takes ``only_dense`` matrices; ``path`` is named in errors."""
+) -> tuple[Table, list[str]]:  # fmt: skip
+    """Return the table for an estimator, dense if it takes ``only_dense`` matrices, and the preprocessing in words.
+
+    ``path`` is named in errors.
+    """
     complete = check_finite(table, path)
     values, n_features, names = table.values, table.shape[1], table.feature_names
     keep_sparse = sp.issparse(values) and complete and not only_dense
@@ -64,8 +56,8 @@ def prepare(
         names = tuple(names[column] for column in columns)
     if not complete:
         steps.insert(0, _count_missing(X, table, columns, path))
-    image_shape = table.picture if columns is None else None
-    return Prepared(X, table.sample_names, names, image_shape, tuple(steps))
+    picture = table.picture if columns is None else None  # a selection of pixels is no image
+    return replace(table, values=X, feature_names=names, picture=picture), steps
 
 
 def check_memory(values: Any, n_features: int, path: Path) -> None:

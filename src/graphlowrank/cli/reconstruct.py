@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from importlib.util import find_spec
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 
 from .._backend import Array
-from .._files import check_writable, write_atomically
-from ..report.page import encode_image
+from .._files import check_writable, writing
 from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import Show, print_warnings
 
@@ -36,8 +34,7 @@ def run_reconstruct(
         A = projection_matrix((size, size), degrees, n_detectors=n_detectors)
         found = reconstruct(A, readings.ravel(), (size, size), **options)
     seconds = time.perf_counter() - begin
-    content, white = encoded(found.image, output.suffix.lower(), bits)
-    write_atomically(output, content)
+    white = write_image(output, found.image, bits)
     record = {
         "input": str(source),
         "output": str(output),
@@ -156,17 +153,18 @@ def _load(path: Path) -> Array:
     return np.asarray(array)
 
 
-def encoded(image: Array, kind: str, bits: int) -> tuple[bytes, float | None]:
-    """Bytes of the file, and the value that is white in a PNG: the largest; 0 and less are black."""
-    if kind == ".npy":
-        buffer = BytesIO()
-        np.save(buffer, image, allow_pickle=False)
-        return buffer.getvalue(), None
-    from PIL import Image
+def write_image(path: Path, image: Array, bits: int) -> float | None:
+    """Write the file; return the value that is white in a PNG: the largest; 0 and less are black."""
+    with writing(path) as file:
+        if path.suffix.lower() == ".npy":
+            np.save(file, image, allow_pickle=False)
+            return None
+        from PIL import Image
 
-    white = max(float(image.max()), 0.0)
-    gray = np.rint(np.clip(image / (white or 1.0), 0, 1) * (2**bits - 1))
-    return encode_image(Image.fromarray(gray.astype(f"uint{bits}")), "PNG"), white
+        white = max(float(image.max()), 0.0)
+        gray = np.rint(np.clip(image / (white or 1.0), 0, 1) * (2**bits - 1))
+        Image.fromarray(gray.astype(f"uint{bits}")).save(file, "PNG")
+        return white
 
 
 def reason(found: Reconstruction, options: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from .._backend import Array
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
-from ..io import write_matrix
+from ..io import Table, write_matrix
 from ..io.formats import find_writer
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import blocks, dense, moments
@@ -20,7 +20,6 @@ from ..report.fit_page import Recovered, draw_recovery
 from .console import Show
 from .fit import FitRequest, Outcome, run_fit
 from .outputs import check_distinct
-from .prepare import Prepared
 
 MIN_SINGULAR_VALUES = 30  # of the input, in the report
 N_SHOWN = 6  # samples
@@ -34,10 +33,10 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
             find_writer(path)  # raises if there is none
     check_distinct(request.path, request.outputs)
 
-    def write(model: Any, data: Prepared, outputs: dict[str, Path]) -> Outcome:
-        names = (data.sample_names, data.feature_names)
+    def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:
+        names = (table.sample_names, table.feature_names)
         write_matrix(outputs["output"], model.low_rank_, *names)
-        unscaled = Residual(data.X, model.low_rank_)
+        unscaled = Residual(table.values, model.low_rank_)
         if "sparse" in outputs:
             write_matrix(outputs["sparse"], unscaled, *names)
         scaled = model.feature_scale_ is not None
@@ -53,7 +52,7 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
                 "over": "Low-rank matrix of a table",
                 "spectra": {"input": of_input, "recovered": model.singular_values_},
                 "rank": model.n_components_ if compressed else None,
-                **draw_recovery(examples(unscaled, residual, size, data.sample_names, data.image_shape)),
+                **draw_recovery(examples(unscaled, residual, size, table.sample_names, table.picture)),
             }
         return Outcome(
             f"Recovered a matrix of {rank}; the residual is {size.relative:.3f} of the data, centered{units}.",

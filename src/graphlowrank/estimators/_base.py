@@ -199,21 +199,10 @@ class PipelineEstimator(GraphEstimator):
         """
         options = self._options()
         X = self._check_training_data(X, options, mask)
-        weights = self._check_weights(options, X, sample_weight, feature_weight)
-        self._summarize(X, self._fit(X, weights, options))
+        samples = _check_weights(sample_weight, X.shape[0], "sample_weight", options)
+        features = _check_weights(feature_weight, X.shape[1], "feature_weight", options)
+        self._summarize(X, self._fit(X, LossWeights(samples, features), options))
         return self
-
-    def _check_weights(
-        self, options: Options, X: Data, sample_weight: ArrayLike | None, feature_weight: ArrayLike | None
-    ) -> LossWeights:
-        """Weights of the loss with mean 1: only ratios matter, so gammas keep their meaning."""
-        given = {"sample_weight": sample_weight, "feature_weight": feature_weight}
-        found = []
-        for (name, weights), n in zip(given.items(), X.shape, strict=True):
-            if weights is not None and not options.small_solver.takes_weights:
-                raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
-            found.append(None if weights is None else check_weights(weights, n, name))
-        return LossWeights(*found)
 
     def _store_compressed(self, compressed: Compressed, *, n_iter: int, converged: bool) -> None:
         self.sample_indices_ = compressed.samples.indices
@@ -313,8 +302,12 @@ class LowRankTransformer(ComponentTransformer):
         self.n_components_ = len(values)
 
 
-def check_weights(given: ArrayLike, n: int, name: str) -> Array:
-    """Weights (n,) divided by their mean, or an error."""
+def _check_weights(given: ArrayLike | None, n: int, name: str, options: Options) -> Array | None:
+    """Weights (n,) of the loss with mean 1: only ratios matter, so gammas keep their meaning."""
+    if given is None:
+        return None
+    if not options.small_solver.takes_weights:
+        raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
     weights = np.asarray(given, dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(f"{name} must have shape {(n,)}, got {weights.shape}.")

@@ -80,9 +80,11 @@ class FitReport:
 
     def __repr__(self) -> str:
         name = max((len(choice.name) for choice in self.choices), default=0)
-        value = max((len(_text(choice.value)) for choice in self.choices), default=0)
+        value = max((len(value_text(choice.value)) for choice in self.choices), default=0)
         lines = [f"{self.model} on {self.data}", ""]
-        lines += [f"  {one.name:<{name}}  {_text(one.value):<{value}}  {one.reason}".rstrip() for one in self.choices]
+        lines += [
+            f"  {one.name:<{name}}  {value_text(one.value):<{value}}  {one.reason}".rstrip() for one in self.choices
+        ]
         lines += ["", *(f"  {note}" for note in self._notes())]
         return "\n".join(lines)
 
@@ -90,7 +92,7 @@ class FitReport:
         """Show the report in a notebook."""
         left = "style='text-align:left'"
         rows = "".join(
-            f"<tr><th {left}>{html.escape(choice.name)}</th><td {left}>{html.escape(_text(choice.value))}</td>"
+            f"<tr><th {left}>{html.escape(choice.name)}</th><td {left}>{html.escape(value_text(choice.value))}</td>"
             f"<td {left}>{html.escape(choice.reason)}</td></tr>"
             for choice in self.choices
         )
@@ -115,7 +117,8 @@ class FitReport:
         return [*map(str, self.graphs), convergence, f"{total}: {stages}" if stages else total]
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Value of a choice, numbers with four digits."""
     return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 

@@ -14,7 +14,7 @@ from ..auto import n_kept
 from ..clustering.selection import n_interpolated
 from ..graphs import knn_graph
 from ..graphs.search import compares_all_pairs
-from ..options import Options, check_count
+from ..options import Options, check_choice, check_count
 from ..pipeline import FEATURE_GRAPH_SAMPLES
 from ..preprocessing.imputer import FIT_ROWS, MAX_ROUNDS
 from ..preprocessing.missing import has_missing
@@ -150,8 +150,7 @@ def plan(
     """
     if n_samples < 20 or n_features < 1:
         raise ValueError(f"a plan needs at least 20 samples and a feature, got {n_samples} and {n_features}.")
-    if task not in ("cluster", "recover"):
-        raise ValueError(f"task must be 'cluster' or 'recover', got {task!r}.")
+    check_choice(task, "task", ("cluster", "recover"))
     check_count(n_clusters, "n_clusters")
     n_clusters = min(n_clusters, n_features if task == "recover" else n_samples // 2)
     options = {name: value for name, value in options.items() if (name, value) != ("n_neighbors", "auto")}

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._backend import Array
-from ..estimators.fit_report import FitReport, GraphSummary
+from ..estimators.fit_report import HUB_RATIO, FitReport, GraphSummary, value_text
 from . import drawing
 from .page import render
-
-HUB_DEGREE = 10.0  # in median degrees; larger ones are reported as hubs
 
 
 def render_fit(fit: FitReport, *, spectra: Mapping[str, Array], rank: int | None, **shown: Any) -> str:
@@ -25,7 +23,7 @@ def render_fit(fit: FitReport, *, spectra: Mapping[str, Array], rank: int | None
     """
     return render(
         "fit.html", fit=fit, stages=drawing.stages(fit.seconds), spectrum=drawing.spectrum(spectra, rank),
-        choices=[(one.name, _number(one.value), one.reason) for one in fit.choices],
+        choices=[(one.name, value_text(one.value), one.reason) for one in fit.choices],
         graphs=[(graph, _hub(graph), _verdict(graph)) for graph in fit.graphs], **shown,
     )  # fmt: skip
 
@@ -71,16 +69,12 @@ def draw_recovery(found: Recovered) -> dict[str, Any]:
     return {"samples": samples, "found": found, "residual": residual}
 
 
-def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
-
-
 def _verdict(graph: GraphSummary) -> str:
     """Describe the connectivity of a graph, and whether it has hubs."""
     faults = []
     if graph.n_components > 1:
         faults.append(f"has {graph.n_components} connected components")
-    if graph.degree_ratio > HUB_DEGREE:
+    if graph.degree_ratio > HUB_RATIO:
         faults.append("has hubs")
     return " and ".join(faults) or "is connected and has no hubs"
 

@@ -76,9 +76,6 @@ def draw_in_ink(axes: Any, ink: str) -> None:
 
 def as_png(figure: Any, paper: str | None = None, dpi: int = DPI) -> bytes:
     """PNG of a matplotlib figure, without pyplot; ``paper`` is the color of its background, None for transparent."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=dpi, facecolor=paper or "none", metadata={"Software": None})
     return buffer.getvalue()
