@@ -177,7 +177,7 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
     graph = None
     if given is not None and n_neighbors > 0:
         if not isinstance(given, str):
-            graph = as_graph(given, len(points), name=f"{axis}_graph")
+            graph = as_graph(given, points.shape[0], name=f"{axis}_graph")
         elif run.options.needs_graph(axis):
             graph = knn_graph(points, n_neighbors, neighbors=run.options.neighbors, random_state=run.rng)
     return AxisGraph(graph, points, n_neighbors)

@@ -228,6 +228,10 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    def _check_n_components(self, at_most: int, what: str = "samples or features") -> None:
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components", at_most=at_most, what=what)
+
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the samples (n_samples, n_features) with the scores ``X``.
 
@@ -287,10 +291,6 @@ class LowRankTransformer(ComponentTransformer):
             return component_scores(
                 X, self.components_, self.offset_, self.feature_scale_, loss=self.loss, huber_delta=delta
             )
-
-    def _check_n_components(self, shape: tuple[int, int]) -> None:
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", at_most=min(shape), what="samples or features")
 
     def _store_low_rank(self, low_rank: Array) -> None:
         """Store the matrix, and its leading directions around its mean."""

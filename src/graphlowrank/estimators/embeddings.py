@@ -18,7 +18,7 @@ from ..graphs import Graph
 from ..graphs.laplacian import LaplacianKind
 from ..models import Embedding, NonNegativeFactors, solve_glpca, solve_gnmf, solve_mmf
 from ..models.gnmf import nonnegative_scores
-from ..options import check_choice, check_count, check_number
+from ..options import check_choice, check_number
 from ..pipeline import build_graph
 from ..records import Run
 from ._base import DTYPES, ComponentTransformer
@@ -67,8 +67,7 @@ class GraphEmbedding(ComponentTransformer):
         self._check_parameters()
         data: Any = self._check_training_data(X, options, **self._checks)
         at_most, what = self._max_components(*data.shape)
-        if self.n_components is not None:
-            check_count(self.n_components, "n_components", at_most=at_most, what=what)
+        self._check_n_components(at_most, what)
         k = min(DEFAULT_RANK, at_most) if self.n_components is None else int(self.n_components)
 
         def work(run: Run) -> Embedding | NonNegativeFactors:
@@ -105,12 +104,10 @@ class GraphEmbedding(ComponentTransformer):
         return X - self.offset_
 
 
-def _points(X: Any, run: Run) -> Array:
-    """Dense points, one for each sample, between which neighbors are searched."""
-    if not sp.issparse(X):
+def _points(X: Any, run: Run) -> Any:
+    """Points, one for each sample, dense if neighbors are searched between them."""
+    if not sp.issparse(X) or not isinstance(run.options.sample_graph, str):
         return X
-    if not isinstance(run.options.sample_graph, str):
-        return np.empty((X.shape[0], 0), dtype=X.dtype)  # the graph is given: only the number of points matters
     left, values, _ = randomized_svd(X, min(SPARSE_GRAPH_DIRECTIONS, *X.shape), random_state=run.rng)
     return np.ascontiguousarray(left * values)
 

@@ -85,7 +85,7 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
         return replace(super()._options(), downsampling=(1, 1))  # everything is kept
 
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
-        self._check_n_components(X.shape)
+        self._check_n_components(min(X.shape))
         found = self._run(options, lambda run: solve_whole(X, weights, run))
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self._store_low_rank(found.compressed.block.restore(found.solution.X))

@@ -51,7 +51,7 @@ class LowRankPlusSparseTransformer(LowRankTransformer):
         options = self._options()
         self._check_parameters()
         data: Array = self._check_training_data(X, options, mask)
-        self._check_n_components(data.shape)
+        self._check_n_components(min(data.shape))
         settings = {"weight": self.weight, "mask": observed_mask(data), "tol": self.tol, "max_iter": self.max_iter}
         found = self._run(options, lambda run: self._solve(data, settings, run))
         found.warn_unless_converged(type(self).__name__, "raise max_iter or tol")
