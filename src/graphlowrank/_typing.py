@@ -14,3 +14,4 @@ MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 RandomState: TypeAlias = int | np.random.RandomState | None
 """Seed, generator, or None for a fresh seed."""
 AxisName: TypeAlias = Literal["sample", "feature"]
+AXES: tuple[AxisName, AxisName] = ("sample", "feature")

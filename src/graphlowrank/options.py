@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._threads import resolve_n_jobs
-from ._typing import AxisName, MatrixLike
+from ._typing import AXES, AxisName, MatrixLike
 from .decoders import DECODERS, Decoder
 from .graphs import Graph, search_names
 from .models import SOLVERS, SmallSolver
@@ -176,8 +176,7 @@ class Options:
 
     def builds_graphs(self) -> bool:
         """Whether a graph is built from the data."""
-        axes: tuple[AxisName, ...] = ("sample", "feature")
-        return any(isinstance(self.graph_of(axis), str) and self.needs_graph(axis) for axis in axes)
+        return any(isinstance(self.graph_of(axis), str) and self.needs_graph(axis) for axis in AXES)
 
 
 def is_auto(value: object) -> TypeIs[Literal["auto"]]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import auto
-from ._typing import Array, AxisName
+from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
 from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
 from .decoders import Decoded
@@ -187,15 +187,13 @@ def sample_axes(
     axes: AxisGraphs, shape: tuple[int, int], sizes: tuple[int, int], rank: int | None, run: Run
 ) -> tuple[SampledNodes, SampledNodes]:
     """Draw so many samples and features, or keep those given; ``rank`` guides optimal sampling."""
-    given = run.options.given_indices()
     optimal_for = (rank or DEFAULT_RANK) if run.options.optimal_sampling else None
     samples, features = (
         sample_nodes(
-            axes[i].graph, shape[i], sizes[i], given=given[i], optimal_for=optimal_for, random_state=run.rng,
-            name=f"{name}_indices",
+            axis.graph, n, m, given=given, optimal_for=optimal_for, random_state=run.rng, name=f"{name}_indices"
         )
-        for i, name in enumerate(("sample", "feature"))
-    )  # fmt: skip
+        for name, axis, n, m, given in zip(AXES, axes, shape, sizes, run.options.given_indices(), strict=True)
+    )
     return samples, features
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .._typing import AxisName
+from .._typing import AXES
 from ..graphs.laplacian import LaplacianKind
 from ..options import Options, is_auto
 from ..reduction.kron import EXACT_UP_TO
@@ -56,10 +56,9 @@ def _reduction_choice(options: Options, shape: tuple[int, int], kept: tuple[int,
         return Choice("reduction", "none", "everything is kept")
     if not is_auto(options.reduction):
         return Choice("reduction", options.reduction, AS_GIVEN)
-    axes: tuple[AxisName, ...] = ("sample", "feature")
     methods = {
         axis: "exact" if n <= EXACT_UP_TO else "random_walk"
-        for axis, n, m in zip(axes, shape, kept, strict=True)
+        for axis, n, m in zip(AXES, shape, kept, strict=True)
         if m < n and options.graph_of(axis) is not None and options.needs_graph(axis)
     }
     if not methods:

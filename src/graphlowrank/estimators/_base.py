@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._progress import Progress
 from .._threads import limit_threads
-from .._typing import Array, AxisName, MatrixLike, RandomState
+from .._typing import AXES, Array, MatrixLike, RandomState
 from ..auto import Choice
 from ..decoders.scores import component_samples, component_scores
 from ..graphs import Graph, as_graph
@@ -95,8 +95,7 @@ class GraphEstimator(BaseEstimator):
                 f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.",
                 stacklevel=3,
             )
-        axes: tuple[AxisName, ...] = ("sample", "feature")
-        for axis, n, given in zip(axes, X.shape, options.given_indices(), strict=True):
+        for axis, n, given in zip(AXES, X.shape, options.given_indices(), strict=True):
             graph = options.graph_of(axis)
             if graph is not None and not isinstance(graph, str):
                 as_graph(graph, n, name=f"{axis}_graph")
