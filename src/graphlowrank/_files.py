@@ -35,13 +35,18 @@ def placing(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary = temporary_beside(target)
         try:
             yield temporary
-            if temporary.is_file():
-                with temporary.open("r+b") as file:
-                    os.fsync(file.fileno())
+            sync(temporary)
             replace(temporary, target)
         except BaseException:
             remove(temporary)
             raise
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on disk: its name must not appear before its content. Folders are not waited for."""
+    if path.is_file():
+        with path.open("r+b") as file:
+            os.fsync(file.fileno())
 
 
 def replace(temporary: Path, target: Path) -> None:

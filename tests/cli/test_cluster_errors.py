@@ -164,7 +164,7 @@ def test_debug_shows_the_failure_itself(here):
         (command, "write_labels", OSError(28, "no space"), "error: no space"),
         (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
         (fit, "render_fit", ValueError("no"), "error: no"),
-        (outputs, "_sync", OSError(28, "no space"), "error: no space"),
+        (outputs, "sync", OSError(28, "no space"), "error: no space"),
         (text_files, "writing", OSError(28, "no space"), "error: no space"),
     ],
 )

@@ -234,7 +234,7 @@ def failing_with(error, name):
         (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
         (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
         (fit, "render_fit", Mock(side_effect=ValueError("no")), "error: no"),
-        (outputs, "_sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
+        (outputs, "sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
     ],
 )
 def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, step, broken, said):

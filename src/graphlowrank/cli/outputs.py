@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 
-from .._files import check_writable, remove, replace, target_of, temporary_beside
+from .._files import check_writable, remove, replace, sync, target_of, temporary_beside
 from ..io.zarr import is_zarr
 from .console import interrupt_on_termination
 
@@ -45,8 +44,8 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             temporary = {name: folder / outputs[name].name for name, folder in folders.items()}
             with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
                 yield temporary
-                for place in filter(Path.is_file, temporary.values()):
-                    _sync(place)
+                for place in temporary.values():
+                    sync(place)
                 ignore_signals()
                 for name, place in temporary.items():
                     replace(place, target_of(outputs[name]))
@@ -73,9 +72,3 @@ def _final_names_in_errors(names: dict[str, str]) -> Iterator[None]:
 def _check_replaceable(path: Path) -> None:
     if path.is_dir() and not (path.suffix.lower() == ".zarr" and (is_zarr(path) or not any(path.iterdir()))):
         raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file is on disk: its name must not appear before its content."""
-    with path.open("r+b") as file:
-        os.fsync(file.fileno())
