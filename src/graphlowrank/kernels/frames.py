@@ -37,7 +37,7 @@ def separate_rows(
         for channel in range(len(decoded)):
             add_factors(coefficients[f], factors[channel], decoded[channel].reshape(-1))
         find_evidence(frames[f], decoded, darkest, evidence)
-        mask[f] = evidence >= threshold
+        compare(evidence.reshape(-1), threshold, mask[f].reshape(-1))
         clean_mask(mask[f], smallest)
         for channel in range(len(decoded)):
             x, b, inside = frames[f, channel].reshape(-1), decoded[channel].reshape(-1), mask[f].reshape(-1)
@@ -56,7 +56,7 @@ def evidence_rows(start: int, stop: int, frames: Array, background: Array, darke
 def mask_rows(start: int, stop: int, evidence: Array, threshold: float, smallest: int, mask: Array) -> None:
     """Masks of the evidence of frames start <= f < stop."""
     for f in range(start, stop):
-        mask[f] = evidence[f] >= threshold
+        compare(evidence[f].reshape(-1), threshold, mask[f].reshape(-1))
         clean_mask(mask[f], smallest)
 
 
@@ -204,6 +204,13 @@ def sum_windows(line: Array, out: Array) -> None:
 
 
 # --- mask ---
+
+
+@compiled()
+def compare(evidence: Array, threshold: float, mask: Array) -> None:
+    """``mask = evidence >= threshold``; numba takes five seconds to compile the array expression."""
+    for j in range(len(mask)):
+        mask[j] = evidence[j] >= threshold
 
 
 @compiled()

@@ -54,11 +54,18 @@ def dense_times_csr(start: int, stop: int, indptr: Array, indices: Array, data: 
     product = np.empty((n_columns, TILE), X.dtype)
     for low in range(start, stop, TILE):
         size = min(TILE, stop - low)
-        transposed[:, :size] = X[low : low + size].T
+        # Loops, not slices: numba takes five seconds more to compile an assignment of a transposed slice.
+        for i in range(size):
+            row = X[low + i]
+            for j in range(n_columns):
+                transposed[j, i] = row[j]
         for j in range(n_columns):
             product[j] = 0
             add_weighted_rows(indptr[j], indptr[j + 1], indices, data, transposed, product[j])
-        out[low : low + size] = product[:, :size].T
+        for i in range(size):
+            row = out[low + i]
+            for j in range(n_columns):
+                row[j] = product[j, i]
 
 
 @compiled(fastmath=True)

@@ -41,7 +41,9 @@ def alias_tables(
     Probabilities are multiples of 2^-32 / degree; edges below that share of their node are never walked. Resistances
     are ``unit / weight``, which keeps them in the range of single precision.
     """
-    largest = np.diff(indptr[start : stop + 1]).max()
+    largest = 0
+    for node in range(start, stop):
+        largest = max(largest, indptr[node + 1] - indptr[node])
     share, small, large = np.empty(largest), np.empty(largest, np.int64), np.empty(largest, np.int64)
     for node in range(start, stop):
         first, degree = indptr[node], indptr[node + 1] - indptr[node]
