@@ -5,15 +5,11 @@ product with a symmetric matrix on the left, :func:`graphlowrank.linalg.products
 run the solvers.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-"""A dense array. The annotation is numpy's because users pass those; solvers accept any namespace."""
+from ._typing import Array
 
 
 def namespace(*arrays: Any) -> Any:

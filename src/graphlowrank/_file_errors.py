@@ -1,7 +1,5 @@
 """Errors about files that cannot be used: one sentence that names the file and the remedy."""
 
-from __future__ import annotations
-
 import errno
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Outputs, files or folders, that get their names only once they are complete."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Progress of a fit: a status line on a terminal, log lines elsewhere, nothing unless ``verbose``."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

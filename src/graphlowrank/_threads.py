@@ -1,7 +1,5 @@
 """Number of threads: one limit for compiled loops, BLAS and OpenMP."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import deque

@@ -3,8 +3,6 @@
 The anndata package, which ``import anndata`` means here, too, is not imported: any object with its attributes will do.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from numbers import Real

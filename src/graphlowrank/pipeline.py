@@ -8,8 +8,6 @@ sampled block is copied, unless distances need imputed values. Automatic decisio
 and returned with their reasons.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 

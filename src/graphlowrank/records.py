@@ -1,7 +1,5 @@
 """What flows between the stages of the pipeline."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The record of an automatic decision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 The sizes were chosen on digits, USPS, MNIST and synthetic data up to a million samples.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

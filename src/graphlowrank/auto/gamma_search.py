@@ -13,16 +13,13 @@ outliers in the held-out entries affect all candidates equally. Four points matt
   held-out entries support.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..decoders.factors import factorize
 from ..graphs import Graph
 from ..graphs.laplacian import LaplacianKind

@@ -9,8 +9,6 @@ Fixed gammas are the middle of the range that worked on digits, USPS, MNIST, fac
 the clustering path are the best values on faces (0.5) and on digits (40).
 """
 
-from __future__ import annotations
-
 from ..graphs.laplacian import LaplacianKind
 from ..options import Options, is_auto
 

@@ -1,7 +1,5 @@
 """Choose the Laplacian, the reduction and the number of neighbors."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .._typing import AXES

@@ -3,13 +3,11 @@
 Constants were chosen on digits, USPS, MNIST, ORL, PIE, Yale and two single-cell sets.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import eigh
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..clustering.kmeans import k_means
 from ..clustering.merging import modularity_path
 from ..graphs import Graph, as_graph, knn_graph

@@ -4,11 +4,9 @@ Constants were chosen on digits, wine, breast cancer, USPS and ORL with planted 
 (benchmarks/studies/outliers.py); docs/choices.md has the table.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs.search import nearest_neighbors
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto

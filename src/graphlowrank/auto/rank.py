@@ -1,7 +1,5 @@
 """Choose the rank of a noisy matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._typing import Array

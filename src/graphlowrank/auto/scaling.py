@@ -4,13 +4,11 @@ Constants were chosen on digits, USPS, MNIST, ORL, PIE, Yale, wine, iris, breast
 (docs/choices.md lists every rule tried).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import eigh
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..graphs import knn_graph
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto

@@ -1,7 +1,5 @@
 """The command ``graphlowrank``; the only package that prints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

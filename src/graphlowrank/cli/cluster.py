@@ -1,14 +1,12 @@
 """The command ``graphlowrank cluster``: a label for each sample of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..estimators import CompressiveClustering
 from ..io import Table, write_labels
 from ..io.labels import check_labels_path

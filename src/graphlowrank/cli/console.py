@@ -1,7 +1,5 @@
 """Console behavior that all commands share: errors in two lines, progress, warnings, signals, JSON."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """The command ``graphlowrank demo``: corrupted digits, recovered and clustered by five systems."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from .._backend import Array
+from .._typing import Array
 from ..datasets.corruptions import sparse_noise
 from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
 from ..linalg.svd import RANK_THRESHOLD, rank_of

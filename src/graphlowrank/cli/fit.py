@@ -1,7 +1,5 @@
 """What ``cluster`` and ``recover`` share: read a table, prepare it, fit, write, report."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Options and help of the commands that fit a model to a table; imports nothing heavy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Options that several commands share, and how their parameters are named in messages; imports nothing heavy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Outputs of a command: checked before the work, and written all or none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import combinations

@@ -1,13 +1,11 @@
 """The command ``graphlowrank plan``: time and memory that a table will take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..estimators.plan import PILOT_SAMPLES, Plan, Task, plan
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import dense, float_type, most_variable

@@ -1,7 +1,5 @@
 """From a file to the data of an estimator, in blocks of rows: only the selected features are held in memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from ..io import Table, read
 from ..io.memory import allowed_bytes
 from ..preprocessing.counts import blocks, float_type, is_complete, n_missing, preprocess, stored_values

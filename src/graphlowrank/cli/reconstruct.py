@@ -1,7 +1,5 @@
 """The command ``graphlowrank reconstruct``: an image from a sinogram."""
 
-from __future__ import annotations
-
 import time
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from .._backend import Array
 from .._files import check_writable, writing
+from .._typing import Array
 from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import Show, print_warnings
 

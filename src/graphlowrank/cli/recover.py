@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
 from ..io import Table, write_matrix
 from ..io.formats import find_writer

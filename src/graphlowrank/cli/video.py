@@ -1,7 +1,5 @@
 """The command ``graphlowrank video``: separate a video into files, block by block."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +11,10 @@ from typing import Any
 import numpy as np
 import typer
 
-from .._backend import Array
 from .._files import check_writable, writing
 from .._progress import Progress
 from .._threads import limit_threads
+from .._typing import Array
 from ..report.video_page import render_video
 from ..video.foreground import Pieces
 from ..video.frames import Frames, open_frames

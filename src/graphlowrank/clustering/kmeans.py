@@ -1,7 +1,5 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import nullcontext
 from typing import Literal

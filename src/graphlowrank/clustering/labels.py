@@ -1,7 +1,5 @@
 """Cluster labels: of all samples from the kept ones (Algorithm 3), consensus of several draws, and of new samples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Merge small clusters by modularity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 

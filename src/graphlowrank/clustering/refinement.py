@@ -1,7 +1,5 @@
 """Refine a partition: move single nodes while the mean conductance falls."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

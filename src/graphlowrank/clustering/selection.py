@@ -3,8 +3,6 @@
 Constants were chosen on the sets of docs/choices.md ("What was tried").
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -3,14 +3,11 @@
 The paper adds dense noise of 5 to 20 % of the standard deviation, and sparse noise on 5 to 20 % of each sample.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 
 
 def gaussian_noise(X: ArrayLike, level: float, *, random_state: RandomState = None) -> Array:

@@ -1,15 +1,12 @@
 """Synthetic matrices with known ground truth: low-rank on graphs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..graphs import Graph, knn_graph, lowest_eigenpairs
 
 Shape = Literal["clusters", "rings"]

@@ -1,13 +1,11 @@
 """Synthetic images with known ground truth: a video of a moving square, and the Shepp-Logan phantom."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 
 BACKGROUND_RANGE, SQUARE_BRIGHTNESS = (0.2, 0.6), 1.0  # before the lighting changes
 STEPS = (2, 3)  # pixels per frame that the square moves down and right; it bounces off the border

@@ -1,13 +1,11 @@
 """The alternate decoder: one convex problem on both graphs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.svd import leading_svd
 from ..sampling import check_reach
 from ..sampling.nodes import SampledNodes

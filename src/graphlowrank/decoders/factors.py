@@ -1,12 +1,10 @@
 """Factorization of the compressed matrix and the product of its factors: the steps that decoders share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.svd import leading_svd, orthonormal_product
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution

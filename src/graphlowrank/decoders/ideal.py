@@ -1,12 +1,10 @@
 """The ideal decoder: least squares on known eigenvectors."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..sampling import check_reach

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,12 +1,11 @@
 """The orthonormal variant of the approximate decoder (the paper's appendix)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
-from .._backend import Array, norm
+from .._backend import norm
+from .._typing import Array
 from ..linalg.eigen import largest_eigenvalue
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution

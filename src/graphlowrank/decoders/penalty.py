@@ -1,7 +1,5 @@
 """Signals on all nodes from those on kept ones: the smoothest through them, or closest to them under a penalty."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs import Graph
 from ..linalg.chebyshev import apply_polynomial, fit_coefficients
 from ..linalg.eigen import largest_eigenvalue

@@ -1,12 +1,10 @@
 """Decoders that interpolate one axis and project the full data on it (the paper's approximate decoders 2 and 3)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.svd import orthonormal_basis, orthonormal_product
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution

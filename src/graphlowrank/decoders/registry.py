@@ -1,7 +1,5 @@
 """What a decoder is, and what it needs."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,12 +1,10 @@
 """The decoder that fits the factors of left-out samples and features to the data, by robust regression."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..models.losses import Huber
 from ..preprocessing.missing import column_median

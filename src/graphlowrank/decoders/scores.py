@@ -1,7 +1,5 @@
 """Scores of samples on known components, and samples from scores."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

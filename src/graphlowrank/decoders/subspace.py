@@ -1,12 +1,10 @@
 """Decoders that extend the singular vectors of the compressed matrix over the graphs, one axis at a time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
 from .factors import Decoded, factorize, multiply

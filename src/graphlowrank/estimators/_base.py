@@ -4,8 +4,6 @@ The parameters of an estimator are the fields of a dataclass, those that a famil
 class: scikit-learn reads them from the generated ``__init__``. Each estimator's docstring describes all of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

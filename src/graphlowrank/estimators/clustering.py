@@ -1,7 +1,5 @@
 """Clustering of compressed data."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

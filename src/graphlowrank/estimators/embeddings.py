@@ -1,7 +1,5 @@
 """Factorizations of the data with scores that are smooth on a graph of the samples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self

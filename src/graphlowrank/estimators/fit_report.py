@@ -1,7 +1,5 @@
 """The report of a fitted model: choices and reasons, graphs, convergence, times."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass

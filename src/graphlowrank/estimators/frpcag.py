@@ -1,7 +1,5 @@
 """Fast Robust PCA on Graphs, without compression."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, replace
 
 from ..auto import Choice, rank_choice

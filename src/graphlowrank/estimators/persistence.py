@@ -1,7 +1,5 @@
 """Save and load models: one zip file of arrays and JSON. Nothing in it is run or imported when it is read."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import math
@@ -21,9 +19,9 @@ import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
 from .. import estimators
-from .._backend import Array
 from .._file_errors import invalid_file, reading
 from .._files import writing
+from .._typing import Array
 from .._version import __version__
 from .records import RECORDS, RENAMED_ATTRIBUTES, rename
 

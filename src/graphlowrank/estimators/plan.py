@@ -1,7 +1,5 @@
 """Predict the time and memory of a fit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..auto import n_kept
 from ..clustering.selection import n_interpolated
 from ..graphs import knn_graph

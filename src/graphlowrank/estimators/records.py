@@ -1,7 +1,5 @@
 """What model files hold by name: the table to edit when a dataclass or an attribute of a model is renamed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Robust PCA, without a graph and on a graph of the samples."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 

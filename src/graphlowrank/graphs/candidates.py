@@ -4,15 +4,13 @@ A search proposes candidates in single precision; :func:`nearest_of` measures th
 therefore correct to rounding, and all that an approximate search can lose is recall.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..preprocessing.sparse import Data, ShiftedSparse, is_sparse
 

@@ -1,7 +1,5 @@
 """The graph record, and the validation of graphs given by users."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -10,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from .._backend import Array
+from .._typing import Array
 from .laplacian import LaplacianKind, laplacian
 from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 

@@ -1,15 +1,12 @@
 """k-nearest-neighbor graphs with Gaussian edge weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
-from .._backend import Array
 from .._threads import limit_threads
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
 from ..preprocessing.sparse import Data, as_shifted_sparse, is_sparse
 from .graph import Graph

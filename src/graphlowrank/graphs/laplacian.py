@@ -1,7 +1,5 @@
 """Laplacians of weighted graphs."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -5,15 +5,13 @@ halves the time of upsampling. Breadth-first order is as good as reverse Cuthill
 components too. The cell order of the approximate search is better still: walks take three quarters of the time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
+from .._typing import Array
 
 LEAF_SIZE = 8  # points that bisection does not split further
 RENUMBERED_ABOVE = 100_000  # nodes; smaller graphs fit the third-level cache, and renumbering costs more than it saves

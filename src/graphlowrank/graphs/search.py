@@ -4,15 +4,12 @@ A search is one function (:class:`NeighborSearch`) in one file, plus one line in
 one call of :func:`register_search`. Its name is then a value of every ``neighbors=`` option.
 """
 
-from __future__ import annotations
-
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
 import numpy as np
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..preprocessing.sparse import Data, is_sparse
 from .search_exact import all_pairs_cost, dense_pairs_cost, search_queries
 

@@ -4,15 +4,12 @@ The cells are those of faiss's inverted lists, searched by our own loop in a thi
 depends neither on the number of threads nor on their timing, as that of NN-descent does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
-from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from ..linalg.svd import sketched_directions
 from ..preprocessing.sparse import Data, is_sparse

@@ -3,13 +3,10 @@
 Sparse rows are compared by sparse products, or in dense blocks where they are not very sparse.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of

@@ -1,7 +1,5 @@
 """The low end of the spectrum of a graph: exact eigenpairs, or counts estimated by filtering random vectors."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import check_random_state
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..linalg.chebyshev import chebyshev_moments, step_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.svd import positive_signs

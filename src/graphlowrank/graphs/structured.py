@@ -1,7 +1,5 @@
 """Graphs of regular structure: pixels of an image, samples of a time series."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 

@@ -4,8 +4,6 @@ All of them assume that the draw preserves norms within ``delta`` (Theorem 1); :
 computes delta for a given draw. Eigenvalues and gammas refer to the same Laplacian; ratios do not depend on its scale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import hypot, inf, sqrt
 

@@ -1,7 +1,5 @@
 """Diagnosis of whether data are low-rank on their graphs and enough nodes were drawn, with advice in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -12,9 +10,9 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
-from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
+from .._typing import Array
 from ..auto import DEFAULT_RANK, check_sizes, n_kept
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals

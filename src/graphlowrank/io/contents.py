@@ -1,7 +1,5 @@
 """Which array of a file is the table, and whether it can be one. Loads little: the worker process imports it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path

@@ -4,8 +4,6 @@ A new format is one module, with functions ``read(path, **options)`` and ``write
 ``FORMATS``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

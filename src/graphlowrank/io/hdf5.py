@@ -15,7 +15,7 @@ from .contents import as_text, choose, entries_of, is_dataset, need, read_matrix
 from .worker import FileArray, run_guarded
 
 if TYPE_CHECKING:
-    from .._backend import Array
+    from .._typing import Array
     from .labels import Labels
     from .table import Rows
 

@@ -1,7 +1,5 @@
 """Folders of images, by Pillow: each image is a sample."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Labels, and scores, of samples: written to any of the formats."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -13,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._backend import Array
 from .._files import write_atomically, writing
+from .._typing import Array
 from .formats import find_writer
 from .hdf5 import check_h5ad_columns
 from .table import checked_names

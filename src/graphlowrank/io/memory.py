@@ -1,7 +1,5 @@
 """How much memory a file may take."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """numpy's .npy and .npz files, never by pickle."""
 
-from __future__ import annotations
-
 import math
 import zipfile
 from pathlib import Path
@@ -11,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
-from .._backend import Array
 from .._file_errors import invalid_file, reading
 from .._files import writing
+from .._typing import Array
 from .contents import Entry, check_table, choose
 from .memory import check_room
 from .table import Rows, Table, compressed, table_type

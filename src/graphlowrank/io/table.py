@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._file_errors import invalid_file, reading
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .contents import check_table
 from .memory import check_room

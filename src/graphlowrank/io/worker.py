@@ -30,7 +30,7 @@ from .contents import SPARSE_PARTS
 from .memory import allowed_bytes, check_room
 
 if TYPE_CHECKING:
-    from .._backend import Array
+    from .._typing import Array
 
 TIMEOUT = 60.0  # seconds without an answer after which the child is killed
 SLOWEST = 2**23  # bytes per second of the slowest reader: large files get more time

@@ -4,11 +4,9 @@ Queries that are close together probe the same cells. So those of a block that p
 points by one matrix product: as many operations as one query at a time, at the speed of BLAS.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled, in_precision_of
 
 QUERIES = 2048  # per block; their lists of candidates stay in the L2 cache

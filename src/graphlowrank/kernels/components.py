@@ -1,10 +1,8 @@
 """Breadth-first search: connected components, and an order of the nodes that keeps neighbors close."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled
 
 LONG = 64  # neighbors; fewer are sorted by insertion

@@ -1,8 +1,6 @@
 """The three passes of a conjugate-gradient iteration with many right-hand sides."""
 
-from __future__ import annotations
-
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled
 from .products import add_weighted_rows
 

@@ -1,12 +1,10 @@
 """Distances between rows and their candidate neighbors."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled, in_precision_of
 
 SparseRows: TypeAlias = tuple[Array, Array, Array, Array, int]

@@ -1,8 +1,6 @@
 """One FISTA iteration of FRPCAG in a single pass over the rows."""
 
-from __future__ import annotations
-
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled, in_precision_of
 from .products import add_weighted_rows
 

@@ -4,11 +4,9 @@ Frames are planes (n_frames, channels, height, width), so that loops over pixels
 precision, in the gray levels of the frames. Twins in numpy: ``video/foreground.py``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled
 
 TILE = 4096  # pixels; a tile of the background stays in the L1 cache

@@ -1,10 +1,8 @@
 """Moves of single nodes between clusters that reduce the mean conductance."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled
 
 

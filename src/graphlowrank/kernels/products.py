@@ -1,10 +1,8 @@
 """Products of a sparse and a dense matrix, row by row."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled, in_precision_of
 
 

@@ -1,10 +1,8 @@
 """Huber regression of many rows on the same few regressors, one row at a time while it is in the cache."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled, in_precision_of
 
 

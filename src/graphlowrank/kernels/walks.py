@@ -4,12 +4,10 @@ Steps are drawn from alias tables (Walker 1977, Vose 1991): one random number an
 thread moves several walkers in turn, which hides the latency of memory.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import uint64
 
-from .._backend import Array
+from .._typing import Array
 from .compiling import compiled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -1,12 +1,10 @@
 """Blocks and subsets of rows: what bounds the memory or the time of one step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 
 
 def row_blocks(n_rows: int, width: int, *, entries: int, min_rows: int = 1) -> Iterator[slice]:

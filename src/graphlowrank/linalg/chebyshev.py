@@ -3,15 +3,13 @@
 ``T_j`` are the Chebyshev polynomials of ``2 L / upper - I``, whose eigenvalues lie between -1 and 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from .products import COMPILED_ABOVE, dot
 
 

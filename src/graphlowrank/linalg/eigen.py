@@ -1,7 +1,5 @@
 """Extreme eigenvalues of symmetric matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from .._backend import Array
+from .._typing import Array
 
 SMALL = 64  # rows; below, a dense solver is faster than a Lanczos run
 LANCZOS_TOL = 1e-4  # relative residual; at 1e-3, a SAFETY of 1 % was too little for one graph in thousands

@@ -1,10 +1,8 @@
 """Weighted least squares of many rows on the same few regressors."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .blocks import row_blocks
 
 SLAB_ENTRIES = 2_000_000  # products of pairs of regressors formed at a time; bounds memory for any p

@@ -1,7 +1,5 @@
 """Algebraic multigrid as a preconditioner, for many right-hand sides at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -10,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import pinvh
 
-from .._backend import Array
+from .._typing import Array
 from .products import spmm
 
 STRONG = 0.25  # edges of at least this share of a node's largest edge weight hold an aggregate together

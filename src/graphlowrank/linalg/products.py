@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from .blocks import row_blocks
 
 COMPILED_ABOVE = 20_000_000  # multiplications; below, scipy is done before a compiler has started

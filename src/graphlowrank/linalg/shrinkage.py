@@ -1,13 +1,11 @@
 """The nuclear norm, whose proximal map shrinks singular values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
-from .._backend import Array
+from .._typing import Array
 from .products import gram, product
 
 SKETCHED_SHARE = 0.1  # of the shorter side; lower ranks are cheaper by subspace iteration than by a Gram matrix

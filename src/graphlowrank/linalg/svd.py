@@ -1,15 +1,13 @@
 """Leading singular triplets, and the numerical rank."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
 
-from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
+from .._typing import Array
 from .blocks import row_blocks
 from .products import gram
 

@@ -1,7 +1,5 @@
 """Metrics of clusters: against classes, or against a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
@@ -10,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import column_or_1d
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs import GraphLike
 from .recovery import same_shape
 

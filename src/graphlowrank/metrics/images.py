@@ -1,14 +1,12 @@
 """Similarity of two images, and of binary masks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import gaussian_filter
 
-from .._backend import Array
+from .._typing import Array
 from .recovery import same_shape
 
 WINDOW_SIGMA = 1.5  # pixels; Wang et al. 2004, section III C

@@ -1,12 +1,10 @@
 """Metrics of recovered matrices: relative error, rank, smoothness on a graph."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs import GraphLike, as_graph, lowest_eigenpairs
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 

@@ -1,12 +1,10 @@
 """Validation of the models' arguments, for callers without an estimator."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 
 
 def as_real(X: Any) -> Array:

@@ -1,15 +1,13 @@
 """Compiled FISTA step of FRPCAG: one pass over the data per iteration instead of about ten."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from ..solvers.fista import Advanced, Step
 from .losses import Loss
 from .smoothness import TwoGraphSmoothness

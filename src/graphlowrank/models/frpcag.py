@@ -1,7 +1,5 @@
 """Fast Robust PCA on Graphs (FRPCAG): the convex problem that CPCA solves on the compressed matrix."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -10,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array, namespace
+from .._backend import namespace
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..graphs.locality import breadth_first_order, renumber
 from ..linalg.eigen import largest_eigenvalue
 from ..solvers.fista import Callback, fista, proximal_step

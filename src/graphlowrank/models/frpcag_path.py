@@ -4,14 +4,12 @@ FISTA's steps shrink as the gammas grow, so it may not move at all from the solu
 terms are one division in the eigenvectors, computed once for all gammas; that is cubic in the sides of the block.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..solvers.admm import ADMMState, admm
 from .losses import DataFit, make_loss
 from .small_solver import CompressedProblem

@@ -1,7 +1,5 @@
 """Graph-Laplacian PCA (Jiang, Ding, Luo, Tang, 2013)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -10,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.products import product, spmm
 from ..linalg.svd import positive_signs

@@ -12,8 +12,8 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.products import dot, spmm
 from ..linalg.svd import leading_svd

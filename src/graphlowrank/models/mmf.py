@@ -1,15 +1,13 @@
 """Manifold-regularized matrix factorization (Zhang, Zhao, 2013)."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.svd import positive_signs
 from ..solvers.conjugate_gradients import solve_spd

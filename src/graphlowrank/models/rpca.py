@@ -1,13 +1,11 @@
 """Robust PCA (principal component pursuit): low-rank plus sparse, without graphs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..solvers.fista import Callback
 from ..solvers.inexact_alm import inexact_alm
 from ..solvers.solution import LowRankPlusSparse, Solution

@@ -1,14 +1,12 @@
 """Robust PCA on Graphs (Shahid, Kalofolias, Bresson, Bronstein, Vandergheynst, 2015)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.shrinkage import NuclearNorm, spectral_norm
 from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd

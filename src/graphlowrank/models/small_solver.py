@@ -3,15 +3,14 @@
 Such a model defines ``SOLVER = SmallSolver(...)`` and is listed in ``SOLVERS`` of :mod:`graphlowrank.models`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array, namespace
+from .._backend import namespace
+from .._typing import Array
 from ..preprocessing.missing import column_median
 from ..solvers.fista import Callback
 from ..solvers.solution import Solution

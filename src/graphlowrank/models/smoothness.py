@@ -1,11 +1,10 @@
 """Smoothness on the sample and the feature graph."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
-from .._backend import Array, namespace
+from .._backend import namespace
+from .._typing import Array
 from ..linalg.products import spmm
 
 

@@ -1,12 +1,10 @@
 """The sampled block in units that give gamma the same meaning on every data set, and the full data in those units."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .missing import column_mean, column_median, has_missing
 from .robust_statistics import mean_absolute_deviation
 from .sparse import Data, dense_block, is_sparse

@@ -5,15 +5,13 @@ whose slices ``values[a:b]`` are rows, such as an array in a file. It is process
 selected features are held in memory. NaN entries are missing and left out of every sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .sparse import canonical_csr
 

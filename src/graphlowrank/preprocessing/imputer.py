@@ -6,8 +6,6 @@ they share few, and points with few values become neighbors of everybody. With h
 after imputation find 37, 65 and 54 %, and the search is that for complete points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.least_squares import weighted_least_squares
 from .missing import column_mean, has_missing

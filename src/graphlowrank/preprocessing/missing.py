@@ -6,11 +6,9 @@ these entries weight 0 in its loss, so the graphs or the low rank determine them
 ignores NaN of new samples, ``predict`` imputes them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .sparse import Data, is_sparse
 
 

@@ -7,13 +7,11 @@ of the neighbors of a digit), so :mod:`graphlowrank.auto.outliers` checks first 
 prediction.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .imputer import LowRankImputer, map_rows, principal_model, subsample_rows
 from .missing import column_median
 from .robust_statistics import MAD_TO_STD, median_and_mad_std, row_medians

@@ -1,7 +1,5 @@
 """Principal component scores of dense, sparse and incomplete matrices, without a centered copy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from .._backend import Array
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..linalg.svd import GRAM_UP_TO, leading_svd, positive_signs, sketched_directions
 from .counts import blocks, dense, moments
 

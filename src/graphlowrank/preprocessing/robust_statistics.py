@@ -3,11 +3,9 @@
 NaN is a missing value everywhere.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .missing import has_missing
 
 # For a normal distribution.

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .missing import has_missing
 from .sparse import Data, is_sparse

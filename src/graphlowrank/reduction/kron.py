@@ -1,7 +1,5 @@
 """Reduced graphs on the kept nodes: Kron reduction, whose Laplacian is a Schur complement, and reduction by name."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
@@ -10,9 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 from sklearn.utils import check_random_state
 
-from .._backend import Array
 from .._threads import limit_threads
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..graphs import Graph, GraphLike, as_graph, knn_graph
 from ..graphs.locality import inverse_order, renumber
 from ..linalg.blocks import row_blocks

@@ -5,16 +5,14 @@ a kept node. The two hit nodes are connected with weight 1 / (sum of the resista
 over all edges has the Schur complement of the Laplacian as its expectation.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from ..kernels.walks import STEP, alias_tables, copy_rows, merge_rows, scatter_walks, walk_to_kept
 
 logger = logging.getLogger("graphlowrank")

@@ -1,7 +1,5 @@
 """Spectral sparsification: fewer edges, the same Laplacian in expectation."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state

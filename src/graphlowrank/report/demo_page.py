@@ -1,13 +1,11 @@
 """The page of a demo run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .page import DARK_INK, LIGHT_INK, as_png, data_uri, draw_in_ink, render
 
 WIDTH = 5.5  # inches; labels stay legible on a phone

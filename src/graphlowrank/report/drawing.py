@@ -1,14 +1,12 @@
 """Charts as SVG coordinates and numbers as text, for the templates; colors come from the page's style."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..linalg.blocks import evenly_spaced
 from .page import data_uri, encode_image
 

@@ -1,7 +1,5 @@
 """The page of ``graphlowrank cluster`` and ``recover``: what was found, what was chosen and why."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -9,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..estimators.fit_report import HUB_RATIO, FitReport, GraphSummary, value_text
 from . import drawing
 from .page import render

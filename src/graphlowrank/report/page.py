@@ -4,8 +4,6 @@ A page is a template that extends ``templates/base.html``, which has the style a
 summary, warnings, facts, command and versions. ``templates/parts.html`` has the charts and tables that pages share.
 """
 
-from __future__ import annotations
-
 from base64 import b64encode
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from . import drawing
 from .page import data_uri, encode_image, render
 

@@ -1,15 +1,12 @@
 """Coherence of a graph: how much energy smooth signals can have on a single node."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 from ..graphs import Graph, GraphLike, as_graph
 from ..graphs.laplacian import LaplacianKind
 from ..graphs.spectrum import NotConvergedError, Spectrum, estimate_spectrum, lowest_eigenpairs, null_space, white_noise

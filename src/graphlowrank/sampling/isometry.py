@@ -1,14 +1,11 @@
 """Restricted isometry (Theorem 1): the sample size that guarantees it, and how well a given draw preserves norms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._backend import Array
-from .._typing import RandomState
+from .._typing import Array, RandomState
 
 
 def required_samples(nu: float, k: int, delta: float, epsilon: float, *, joint: bool = True) -> int:

@@ -1,13 +1,11 @@
 """ADMM (alternating direction method of multipliers) for a sum of terms that are known by their proximal maps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .fista import Callback
 
 RELAXATION = 1.6  # over-relaxation (Boyd et al. 2011, section 3.4.3): a third fewer iterations

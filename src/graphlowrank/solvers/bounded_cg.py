@@ -1,12 +1,10 @@
 """Conjugate gradients for quadratic problems, optionally with non-negative unknowns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from .solution import Solution
 
 PROPORTION = 1.0  # ratio of free to chopped gradient below which zeros are freed before CG continues

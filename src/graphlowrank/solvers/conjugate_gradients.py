@@ -1,7 +1,5 @@
 """Preconditioned conjugate gradients (PCG) for many right-hand sides at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
@@ -9,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array, namespace
+from .._backend import namespace
 from .._threads import map_ranges
+from .._typing import Array
 from ..linalg.multigrid import multigrid, pyamg_installed
 from ..linalg.products import GroundedLaplacian, spmm
 from .solution import Solution

@@ -4,13 +4,12 @@ With adaptive restart (O'Donoghue and Candès, 2015): momentum is reset where it
 third of the iterations at the same stopping rule, and ends closer to the optimum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple, Protocol
 
-from .._backend import Array, namespace, norm
+from .._backend import namespace, norm
+from .._typing import Array
 from .solution import Solution
 
 TINY = 1e-30  # avoids division by zero

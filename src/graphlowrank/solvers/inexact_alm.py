@@ -1,11 +1,9 @@
 """Inexact augmented Lagrange multipliers for robust PCA (Lin, Chen and Ma 2010)."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from .._backend import Array
 from .._threads import map_ranges, single_threaded_libraries
+from .._typing import Array
 from ..linalg.shrinkage import NuclearNorm, spectral_norm
 from .fista import Callback
 from .solution import LowRankPlusSparse

@@ -1,13 +1,11 @@
 """Iteratively reweighted least squares (IRLS): robust regression of many rows on the same few regressors."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.least_squares import weighted_least_squares
 from .solution import Solution

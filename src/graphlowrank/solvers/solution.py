@@ -8,7 +8,7 @@ from typing import Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._backend import Array
+from .._typing import Array
 
 
 class Iterated:

@@ -4,8 +4,6 @@ An operator maps an image, flattened in row-major order, to real measurements. I
 :class:`scipy.sparse.linalg.LinearOperator`.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import check_random_state
 
-from .._backend import Array
+from .._typing import Array
 
 MAX_DENSE_ENTRIES = 100_000_000  # 800 MB
 ADJOINT_RTOL = 1e-4  # well above rounding errors of float32, well below what misleads a solver

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._backend import Array
+from .._typing import Array
 from ..graphs import knn_graph, path_graph
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.bounded_cg import bounded_cg

@@ -1,14 +1,12 @@
 """Parallel-beam projections as a sparse matrix."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import cosdg, sindg
 
-from .._backend import Array
+from .._typing import Array
 from .operators import check_count, check_image_shape
 
 

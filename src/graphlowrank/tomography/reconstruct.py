@@ -1,7 +1,5 @@
 """Reconstruct an image that is smooth on graphs of its own rows and columns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
+from .._typing import Array
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.solution import Iterated
 from .operators import check_count, row_subset

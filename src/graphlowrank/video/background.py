@@ -1,13 +1,11 @@
 """Background model: what each pixel looks like without foreground, in every light of the video."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._backend import Array
 from .._progress import Progress
+from .._typing import Array
 from ..decoders.factors import Factors, factorize
 from ..decoders.robust import fit_features, noise_corner, ridge_penalty
 from ..graphs import grid_graph

@@ -1,14 +1,12 @@
 """Foreground: evidence against the background, and the mask that follows from it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from .._backend import Array
 from .._threads import map_ranges
+from .._typing import Array
 
 DARKEST = 0.65  # smallest ratio of a shadow's brightness to that of the background
 TIMES_NOISE = 9.0  # threshold / noise level; the best threshold on four scenes is 7 to 13 times the noise level

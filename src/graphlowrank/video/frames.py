@@ -1,7 +1,5 @@
 """Frames of a video, wherever it is stored, block by block."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -14,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._backend import Array
+from .._typing import Array
 from .readers import VIDEOS, ArrayReader, FrameReader, ImageReader, VideoReader, open_npy, open_npz
 
 OPENERS: dict[str, Callable[[Path], FrameReader]] = {

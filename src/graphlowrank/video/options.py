@@ -1,7 +1,5 @@
 """Options of a separation, and their validation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

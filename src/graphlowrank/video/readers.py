@@ -1,7 +1,5 @@
 """Readers of frames: arrays, .npy and .npz files, folders of images, and video files."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings
@@ -15,8 +13,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._backend import Array
 from .._file_errors import invalid_file, reading
+from .._typing import Array
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 IMAGE_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")

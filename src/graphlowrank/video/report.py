@@ -1,7 +1,5 @@
 """The record of a separated video; its page is rendered by ``graphlowrank.report``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +7,8 @@ from html import escape
 
 import numpy as np
 
-from .._backend import Array
 from .._files import write_atomically
+from .._typing import Array
 
 
 @dataclass(frozen=True, eq=False)

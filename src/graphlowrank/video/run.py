@@ -1,7 +1,5 @@
 """One run over a video of any length: chunk by chunk, in bounded memory, and the report at the end."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -11,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._backend import Array
 from .._progress import Progress
 from .._threads import single_threaded_libraries
+from .._typing import Array
 from ..decoders.robust import BLOCK_ENTRIES
 from .background import AUTO_RANK, Background, learn_background
 from .foreground import (

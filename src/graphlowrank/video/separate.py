@@ -1,15 +1,13 @@
 """Separate a video into background and foreground."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .._backend import Array
 from .._progress import Progress
 from .._threads import limit_threads
+from .._typing import Array
 from .frames import open_frames
 from .options import check_options
 from .report import VideoReport

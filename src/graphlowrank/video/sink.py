@@ -1,7 +1,5 @@
 """Outputs for frames that appear under their names only when they are complete: videos, images and arrays."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil
@@ -18,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._backend import Array
 from .._files import check_writable, naming, target_of, temporary_beside
+from .._typing import Array
 from .readers import need
 
 ARRAYS = (".npz", ".npy")  # kinds of files that hold any numbers

@@ -5,8 +5,6 @@ A new loss is a subclass of :class:`Loss` in a file of its own plus an entry in 
 command line offers the built-in losses of ``_literals.LossName``.
 """
 
-from __future__ import annotations
-
 from .base import DataFit, Loss
 from .builtin import L1, L2, Huber
 

@@ -1,12 +1,11 @@
 """What a loss has to offer, and the data-fit term made of one."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..._backend import Array, namespace
+from ..._backend import namespace
+from ..._typing import Array
 
 
 class Loss(ABC):

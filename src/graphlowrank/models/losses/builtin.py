@@ -1,10 +1,9 @@
 """The losses that come with the library."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from ..._backend import Array, namespace
+from ..._backend import namespace
+from ..._typing import Array
 from .base import Loss
 
 
