@@ -1,6 +1,6 @@
 """Two figures on the theory: decoding errors below their bounds, and the coherence of the nodes of a graph.
 
-    python examples/sampling_theory.py [--output sampling_theory/]        # pip install 'graphlowrank[plots]'
+    python examples/sampling_theory.py [--output sampling_theory/]        # pip install graphlowrank matplotlib
 
 error_and_bound.png: a matrix that is exactly low-rank on two graphs of weakly connected clusters is sampled and
 decoded; measured errors stay below the bounds of `graphlowrank.guarantees`, computed for the same draws.

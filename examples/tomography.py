@@ -1,6 +1,6 @@
 """Reconstruct a phantom from a fifth of its projections: filtered back-projection, denoised SART, and graphs.
 
-    python examples/tomography.py [--output tomography.png]     # pip install 'graphlowrank[plots]' scikit-image
+    python examples/tomography.py [--output tomography.png]     # pip install graphlowrank matplotlib scikit-image
 
 36 of 180 angles, 64 x 64 pixels, without noise and then with noise of 1 % of the largest reading. SART is denoised
 by total variation, with the best number of sweeps and the best weight, found with the true image; ours does not use it.
@@ -19,10 +19,8 @@ from skimage.restoration import denoise_tv_chambolle
 from skimage.transform import iradon, iradon_sart
 from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank._files import write_atomically
 from graphlowrank.datasets import shepp_logan_phantom
 from graphlowrank.metrics import psnr
-from graphlowrank.report.page import as_png
 from graphlowrank.tomography import projection_matrix, reconstruct
 
 INK = "#1c1f24"
@@ -85,7 +83,8 @@ def main() -> None:
         rows.append((label, reconstructions(phantom, noise, options.seed)))
         scores = ", ".join(f"{name} {psnr(phantom, image):.1f} dB" for name, image in rows[-1][1].items())
         print(f"{label}: {scores}")
-    write_atomically(options.output, as_png(draw(rows, phantom), "white", dpi=120))
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    draw(rows, phantom).savefig(options.output, dpi=120)
     print(f"wrote {options.output}")
 
 

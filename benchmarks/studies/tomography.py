@@ -350,8 +350,6 @@ def draw(path: Path, images: list[str], seed: int) -> None:
     """Truth and answers at 36 angles with 1 % noise, a row for each image."""
     from matplotlib.figure import Figure
 
-    from graphlowrank.report.page import as_png
-
     shown = ["FBP", "least squares, best", "SART, best", "TV inversion, best", OURS]
     figure = Figure(figsize=(2 * (len(shown) + 1), 2.25 * len(images)), layout="constrained")
     panels = figure.subplots(len(images), len(shown) + 1, squeeze=False)
@@ -366,7 +364,8 @@ def draw(path: Path, images: list[str], seed: int) -> None:
             axes.set_title(f"{system}: {psnr(case.truth, best, 1.0):.1f} dB", fontsize=8)
         for axes in line:
             axes.set(xticks=[], yticks=[])
-    write_atomically(path, as_png(figure, "white", dpi=100))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=100)
 
 
 def main() -> None:

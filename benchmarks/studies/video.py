@@ -163,7 +163,6 @@ def draw(path: Path, scenes: list[str]) -> None:
     """Frame, background, foreground, our mask and the mask drawn by hand, a row for each scene."""
     from matplotlib.figure import Figure
 
-    from graphlowrank.report.page import as_png
     from graphlowrank.video import separate as separate_video
 
     titles = ("frame", "background", "foreground", "mask", "mask by hand")
@@ -180,7 +179,7 @@ def draw(path: Path, scenes: list[str]) -> None:
             axes.set(xticks=[], yticks=[])
             axes.set_title(title if name == scenes[0] else "", fontsize=9)
         line[0].set_ylabel(SCENES.get(name, name), fontsize=9)
-    path.write_bytes(as_png(figure, "white", dpi=90))
+    figure.savefig(path, dpi=90)
 
 
 def stored_row(system: str, scene: str, folder: Path) -> Outcome:

@@ -21,7 +21,7 @@ def make_demo(summary="Done.", **changed):
     }  # fmt: skip
     return render_demo(
         {**record, **changed}, summary=summary, ranks={"clean": 40, "corrupted": 64}, images=images,
-        spectra={"clean": 0.8 ** np.arange(20)}, rank_threshold=0.1,
+        spectra={"clean": 5 * 0.8 ** np.arange(20), "CPCA, regressed": 0.5 ** np.arange(20)},
     )  # fmt: skip
 
 
@@ -38,7 +38,18 @@ def test_names_cannot_write_html_in_the_demo():
     page = Page(make_demo(summary=EVIL, parameters={"rank": EVIL, EVIL: EVIL}, command=EVIL))
     assert page.text.count(EVIL) == 6  # the rank is in a note, too
     assert page.all("script") == []
-    assert len(page.all("img")) == 2
+    assert len(page.all("img")) == 20
+
+
+def test_singular_values_of_each_system_are_relative_to_its_first():
+    page = Page(make_demo())
+    heights = [float(point["cy"]) for point in page.all("circle")]
+    assert len(heights) == 18 + 6  # those above 0.02 of the first
+    assert heights[0] == heights[18] == min(heights)
+    (rule,) = page.all("line", "rank")
+    above = [height < float(rule["y1"]) for height in heights]
+    assert above == [True] * 11 + [False] * 7 + [True] * 4 + [False] * 2
+    assert "rank rule: 0.1 of the first" in page.text
 
 
 @pytest.mark.parametrize("extra", ["plots", "video"])

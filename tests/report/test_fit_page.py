@@ -176,7 +176,7 @@ def test_histograms_are_as_high_as_their_counts():
 
 def test_singular_values_share_one_scale():
     box = drawing.spectrum({"input": np.array([8.0, 4, 2, 1]), "recovered": np.array([4.0, 2])}, rank=2)
-    one, other = (np.array([point[:2] for point in points]) for _, points in box["series"])
+    one, other = (np.array([point[:2] for point in points]) for *_, points in box["series"])
     np.testing.assert_allclose(np.diff(one[:, 1]), np.diff(one[:, 1])[0], atol=0.11)  # halves: equal steps of a log
     np.testing.assert_allclose(other[:, 1], one[1:3, 1], atol=0.11)
     assert one[1, 0] < box["rank_at"] < one[2, 0]

@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphlowrank.report.page import DARK_INK, LIGHT_INK, as_png, draw_in_ink
-
 from ..cells import NOT_RUN, Cell
 from ..internals import Array
 from ..tables import slope, slope_text
@@ -24,6 +22,7 @@ STYLES: tuple[Style, ...] = ("solid", "dashed", "dotted")
 Size = tuple[float, float]
 NARROW, WIDE, CUBE = (3.6, 2.6), (4.6, 3.0), (3.0, 2.8)  # inches: labels stay legible on a phone
 DPI = 160
+LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
 COLORS = ("#1a93a6", "#d1495b", "#e09f3e", "#9b72cf", "#3f9b63", "#8a8f98")  # visible on white and on near black
 MAX_IMAGE_WIDTH = 320  # pixels
 MIN_JPEG_WIDTH = 96  # smaller images are kept sharp, as PNG
@@ -295,7 +294,7 @@ def _draw_lines(
         axes.set_xticks(sorted({x for line in lines for x in line.x}))
         axes.set_ylim(limits)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    return as_png(figure, dpi=DPI)
+    return _as_png(figure)
 
 
 def _draw_boxes(squares: Mapping[str, Square], ylabel: str, *, ink: str) -> bytes:
@@ -310,7 +309,7 @@ def _draw_boxes(squares: Mapping[str, Square], ylabel: str, *, ink: str) -> byte
     labels = [fill(column.replace(" %", "\u00a0%"), 10) for column in squares]
     axes.set_xticks(range(len(squares)), labels=labels, parse_math=False)
     axes.set(ylabel=ylabel, xlim=(-0.6, len(squares) - 0.4))
-    return as_png(figure, dpi=DPI)
+    return _as_png(figure)
 
 
 def _box(axes: Any, values: Sequence[float], place: float, color: str) -> None:
@@ -337,7 +336,7 @@ def _draw_points(points: Array, truth: Array, middle: Array, half: float, *, ink
     axes.grid(visible=False)
     axes.set_box_aspect((1, 1, 1), zoom=1.05)
     axes.tick_params(colors=ink)
-    return as_png(figure, dpi=DPI)
+    return _as_png(figure)
 
 
 def _axes(size: Size, ink: str) -> tuple[Any, Any]:
@@ -345,8 +344,19 @@ def _axes(size: Size, ink: str) -> tuple[Any, Any]:
 
     figure = Canvas(figsize=size, layout="constrained")
     axes = figure.add_subplot(facecolor="none")
-    draw_in_ink(axes, ink)
+    axes.tick_params(which="both", colors=ink, labelsize=9)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(ink)
+    for label in (axes.xaxis.label, axes.yaxis.label):
+        label.set(color=ink, fontsize=9)
     return figure, axes
+
+
+def _as_png(figure: Any) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, facecolor="none", metadata={"Software": None})
+    return buffer.getvalue()
 
 
 def _encoded(picture: Array) -> bytes:

@@ -122,7 +122,7 @@ def reproduce_command(
         print_experiments()
         return
     with brief_errors(debug=debug):
-        require_packages("the report", *PLOT_EXTRAS)
+        require_packages("the report", "matplotlib", "jinja2")
         run_reproduction(names or [], output, show_progress, quick=quick, jobs=jobs, only=only or [])
 
 

@@ -17,10 +17,10 @@ from .options import to_option_names
 Show = Callable[[str], None]  # shows what a command is doing
 
 VIDEO_EXTRAS = ("av", "PIL", "jinja2")
-PLOT_EXTRAS = ("matplotlib", "jinja2")
+PLOT_EXTRAS = ("jinja2", "PIL")
 NO_HARNESS = (
     "this command needs the benchmark harness, which is not part of the installed package: clone the graphlowrank "
-    "repository and run `pip install -e '.[plots,bench]'` in it"
+    "repository and run `pip install -e '.[bench]'` in it"
 )
 INTERRUPTED = 130  # exit code of shells for a program ended by Ctrl-C
 # Commands that read an input, and the options that reduce their memory.
@@ -82,6 +82,8 @@ def _install_remedy(error: ImportError, command: str) -> str | None:
         return "pip install graphlowrank[video]"
     if error.name in PLOT_EXTRAS:
         return "pip install graphlowrank[plots]"
+    if error.name == "matplotlib":  # of the benchmark harness only
+        return "pip install matplotlib"
     _, _, install = str(error).partition("pip install ")
     return f"pip install {install or 'graphlowrank[io,plots]'}" if command in TABLE_COMMANDS else None
 

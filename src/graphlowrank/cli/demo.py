@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from .._typing import Array
 from ..datasets.corruptions import sparse_noise
 from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
-from ..linalg.svd import RANK_THRESHOLD, rank_of
+from ..linalg.svd import rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
 from ..report.demo_page import render_demo
@@ -86,7 +86,6 @@ def run_demo(noise: float, seed: int, show: Show) -> tuple[dict[str, Any], str, 
         ranks={name: rank_of(spectra[name]) for name in ("clean", "corrupted")},
         images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
         spectra=spectra,
-        rank_threshold=RANK_THRESHOLD,
     )
     return record, _table(record["scores"]), page
 

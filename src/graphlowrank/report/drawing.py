@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
-from .page import data_uri, encode_image
+from .page import data_uri
 
 MAX_POINTS = 5000  # points of a scatter plot
 MAX_VALUES = 60  # singular values
@@ -20,6 +20,7 @@ FLOOR = 1e-4  # singular values below this fraction of the first are not drawn
 MAX_LABELS = 24  # clusters whose numbers fit into the scatter plot
 CEILINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)  # upper ends of the axis of a timeline
 COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#9467bd", "#17a2b8", "#c59b0c", "#9d755d", "#e377c2", "#7f8c8d")
+SERIES = ("var(--quiet)", "var(--accent)", "var(--other)", "var(--now)", "#9467bd", "#54a24b")  # of several spectra
 NONE = "–"
 
 
@@ -86,11 +87,13 @@ def histogram(counts: Array, low: float, high: float, *, outside: int = 0) -> di
 
 
 def spectrum(
-    spectra: Mapping[str, Array], rank: int | None, *, max_values: int = MAX_VALUES, floor: float = FLOOR
-) -> dict[str, Any] | None:
+    spectra: Mapping[str, Array], rank: int | None, *, max_values: int = MAX_VALUES, floor: float = FLOOR,
+    threshold: float | None = None,
+) -> dict[str, Any] | None:  # fmt: skip
     """Singular values relative to the largest, on a log scale, in a box of 420 x 220; None if there are none.
 
-    The values of a single spectrum with a rank are marked as kept or left; several spectra differ in color.
+    The values of a single spectrum with a rank are marked as kept or left; up to six spectra differ in color.
+    ``threshold`` is drawn as a line.
     """
     known = {name: np.asarray(values, dtype=float)[:max_values] for name, values in spectra.items()}
     known = {name: values for name, values in known.items() if values.size and isfinite(values[0]) and values[0] > 0}
@@ -110,22 +113,24 @@ def spectrum(
     def down(value: float) -> float:
         return round(top - log10(value) / decades * (bottom - top), 1)
 
-    def kind(name: str, index: int) -> str:
-        if rank is not None and len(known) == 1:
-            return "kept" if index < rank else "left"
-        return "first" if name == "input" else "second"
+    def kind(index: int) -> str:
+        if rank is None or len(known) > 1:
+            return "dot"
+        return "kept" if index < rank else "left"
 
     every = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, longest) if longest / s <= 8)
     return {
         "series": [
-            (name, [(across(i + 1), down(known[name][i] / first), kind(name, i)) for i in at])
-            for name, at in drawn.items()
+            (name, fill, [(across(i + 1), down(known[name][i] / first), kind(i)) for i in at])
+            for (name, at), fill in zip(drawn.items(), SERIES, strict=False)
         ],
         "radius": round(min(4.0, max(1.5, step / 2.5)), 1),
         "heights": [(down(10.0**-k), f"{10.0**-k:g}".replace("e-0", "e−")) for k in range(decades + 1)],
         "indices": [(across(i), i) for i in range(1, longest + 1) if i == 1 or (i % every == 0 and i > every / 2)],
         "rank": rank,
         "rank_at": across(rank + 0.5) if rank is not None and 0 < rank < longest else None,
+        "threshold": threshold,
+        "threshold_at": None if threshold is None else down(threshold),
         "n_shown": longest,
         "of": max(len(values) for values in spectra.values()),
     }  # fmt: skip
@@ -168,7 +173,7 @@ def picture(pixels: Array, low: float, high: float) -> str:
 
     unit = (np.asarray(pixels, dtype=float) - low) / (high - low if high > low else 1.0)
     image = Image.fromarray(np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8))
-    return data_uri(encode_image(image, "PNG"))
+    return data_uri(image, "PNG")
 
 
 def stages(spent: Mapping[str, float]) -> list[tuple[str, str, float, str]]:

@@ -14,8 +14,6 @@ from typing import Any, Literal
 from .. import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
-LIGHT_INK, DARK_INK = "#1c1f24", "#e6e8eb"  # text colors of the two color schemes
-DPI = 200
 TEMPLATES = Path(__file__).with_name("templates")
 DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
 
@@ -49,31 +47,8 @@ def library_versions() -> dict[str, str]:
     return found
 
 
-def data_uri(image: bytes) -> str:
-    """Return the data URI of a PNG or JPEG image."""
-    kind = "png" if image.startswith(b"\x89PNG") else "jpeg"
-    return f"data:image/{kind};base64,{b64encode(image).decode()}"
-
-
-def encode_image(image: Any, kind: Literal["PNG", "JPEG"], **options: Any) -> bytes:
-    """Return the file of a Pillow image."""
+def data_uri(image: Any, kind: Literal["PNG", "JPEG"], **options: Any) -> str:
+    """Return the data URI of a Pillow image."""
     buffer = BytesIO()
     image.save(buffer, kind, **options)
-    return buffer.getvalue()
-
-
-def draw_in_ink(axes: Any, ink: str) -> None:
-    """Draw text, ticks and the left and bottom axes of a matplotlib plot in one color."""
-    axes.tick_params(which="both", colors=ink, labelsize=9)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(ink)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set(color=ink, fontsize=9)
-
-
-def as_png(figure: Any, paper: str | None = None, dpi: int = DPI) -> bytes:
-    """PNG of a matplotlib figure, without pyplot; ``paper`` is the color of its background, None for transparent."""
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, facecolor=paper or "none", metadata={"Software": None})
-    return buffer.getvalue()
+    return f"data:image/{kind.lower()};base64,{b64encode(buffer.getvalue()).decode()}"

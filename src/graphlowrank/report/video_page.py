@@ -9,14 +9,14 @@ import numpy as np
 
 from .._typing import Array
 from . import drawing
-from .page import data_uri, encode_image, render
+from .page import data_uri, render
 
 if TYPE_CHECKING:
     from ..video import Gallery, VideoReport
 
 VIEWS = ("Input", "Background", "Foreground", "Mask")
 SIZES = ((480, 85), (480, 75), (400, 70), (320, 65), (240, 60))  # width in pixels and JPEG quality, tried in turn
-PICTURE_BYTES = 2_800_000  # of all pictures; base64 adds a third, so pages stay below 4 MB
+MAX_CHARACTERS = 3_735_000  # of all pictures, so pages stay below 4 MB
 FLOOR = 1e-6  # singular values below this fraction of the first are rounding errors
 BOX = 4  # Pillow's filter that averages the pixels of an area
 
@@ -53,28 +53,28 @@ def facts(report: VideoReport) -> list[tuple[str, str]]:
 def _frames(report: VideoReport) -> list[dict[str, Any]]:
     """Pictured frames as the script of the page reads them."""
     gallery, shown = report.gallery, []
-    for row, (number, pictures) in enumerate(zip(map(int, gallery.numbers), _encoded(gallery), strict=True)):
+    for row, (number, pictures) in enumerate(zip(map(int, gallery.numbers), _pictures(gallery), strict=True)):
         second = np.nan if gallery.seconds is None else float(gallery.seconds[row])
         shown.append({
             "number": number,
             "label": f"frame {number}, {second:.1f} s" if isfinite(second) else f"frame {number}",
             "share": f"{drawing.percent(float(report.foreground_share[number]))} foreground",
             "x": round(1000 * (number + 0.5) / report.n_frames, 1),
-            "pictures": [data_uri(picture) for picture in pictures],
+            "pictures": pictures,
         })  # fmt: skip
     return shown
 
 
-def _encoded(gallery: Gallery) -> list[list[bytes]]:
-    """Four pictures of each frame, in the order of VIEWS, as large as fits into PICTURE_BYTES."""
+def _pictures(gallery: Gallery) -> list[list[str]]:
+    """Four pictures of each frame as data URIs, in the order of VIEWS, as large as fits into MAX_CHARACTERS."""
     rows = list(zip(gallery.input, gallery.background, gallery.foreground, gallery.mask, strict=True))
-    encoded: list[list[bytes]] = []
+    pictures: list[list[str]] = []
     for width, quality in SIZES:
         size = _size(gallery, width)
-        encoded = [[*(_jpeg(view, size, quality) for view in views), _png(mask, size)] for *views, mask in rows]
-        if sum(len(picture) for row in encoded for picture in row) <= PICTURE_BYTES:
+        pictures = [[*(_jpeg(view, size, quality) for view in views), _png(mask, size)] for *views, mask in rows]
+        if sum(len(uri) for row in pictures for uri in row) <= MAX_CHARACTERS:
             break
-    return encoded
+    return pictures
 
 
 def _size(gallery: Gallery, max_width: int) -> tuple[int, int]:
@@ -84,14 +84,14 @@ def _size(gallery: Gallery, max_width: int) -> tuple[int, int]:
     return max(1, round(scale * width)), max(1, round(scale * height))
 
 
-def _jpeg(pixels: Array, size: tuple[int, int], quality: int) -> bytes:
-    return encode_image(_image(pixels).resize(size), "JPEG", quality=quality)
+def _jpeg(pixels: Array, size: tuple[int, int], quality: int) -> str:
+    return data_uri(_image(pixels).resize(size), "JPEG", quality=quality)
 
 
-def _png(mask: Array, size: tuple[int, int]) -> bytes:
+def _png(mask: Array, size: tuple[int, int]) -> str:
     """PNG of one bit per pixel; a shrunk pixel takes the value of the majority."""
     gray = _image(np.where(mask, np.uint8(255), np.uint8(0))).resize(size, resample=BOX)
-    return encode_image(_image(np.asarray(gray) >= 128), "PNG", optimize=True)
+    return data_uri(_image(np.asarray(gray) >= 128), "PNG", optimize=True)
 
 
 def _image(pixels: Array) -> Any:
