@@ -111,24 +111,28 @@ def _run_systems(X: Array, seed: int, step: Show) -> tuple[dict[str, Outcome], d
     clusters, clusters_s = _timed(_kmeans, X, seed)
     step("PCA")
     pca, pca_s = _timed(PCA(RANK, random_state=seed).fit, X)
-    projected, projected_s = _timed(lambda: pca.inverse_transform(pca.transform(X)))
-    pca_clusters, pca_clusters_s = _timed(lambda: _kmeans(pca.transform(X), seed))
+    projected = _from_scores(pca, pca_s, X, seed)
 
     models, fit_s = _fit_models(X, seed, step)
     low_rank, cpca, labels = models["FRPCAG"].low_rank_, models["CPCA"], models["clustering"].labels_
     frpcag_clusters, frpcag_clusters_s = _timed(_kmeans, low_rank, seed)
     decoded, decoded_s = _timed(cpca.low_rank_.to_array)
-    scores, scores_s = _timed(cpca.transform, X)
-    regressed, regressed_s = _timed(cpca.inverse_transform, scores)
-    scores_clusters, scores_clusters_s = _timed(_kmeans, scores, seed)
-    scores_s += fit_s["CPCA"]
     return {
         "corrupted": Outcome(X, None, clusters, clusters_s),
-        "PCA": Outcome(projected, pca_s + projected_s, pca_clusters, pca_s + pca_clusters_s),
+        "PCA": projected,
         "FRPCAG": Outcome(low_rank, fit_s["FRPCAG"], frpcag_clusters, fit_s["FRPCAG"] + frpcag_clusters_s),
         "CPCA, decoded": Outcome(decoded, fit_s["CPCA"] + decoded_s, labels, fit_s["clustering"]),
-        "CPCA, regressed": Outcome(regressed, scores_s + regressed_s, scores_clusters, scores_s + scores_clusters_s),
+        "CPCA, regressed": _from_scores(cpca, fit_s["CPCA"], X, seed),
     }, models
+
+
+def _from_scores(model: Any, fit_seconds: float, X: Array, seed: int) -> Outcome:
+    """Recover the images from their scores in a fitted model, and cluster the scores."""
+    scores, scores_s = _timed(model.transform, X)
+    recovered, recovered_s = _timed(model.inverse_transform, scores)
+    clusters, clusters_s = _timed(_kmeans, scores, seed)
+    scores_s += fit_seconds
+    return Outcome(recovered, scores_s + recovered_s, clusters, scores_s + clusters_s)
 
 
 def _timed(work: Callable[..., Result], *args: Any) -> tuple[Result, float]:
