@@ -171,14 +171,16 @@ def test_ctrl_c_in_the_middle_of_the_work(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_extra_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(console, "find_spec", lambda name: None if name == "PIL" else True)
-    result = run("demo", "-o", tmp_path / "p.html")
+@pytest.mark.parametrize(
+    ("command", "missing", "cause", "remedy"),
+    [("demo", "PIL", "the demo's page needs PIL", "pip install graphlowrank[plots]"),
+     ("reproduce", "matplotlib", "the report needs matplotlib", "pip install matplotlib")],
+)  # fmt: skip
+def test_missing_package_says_what_to_install(tmp_path, monkeypatch, command, missing, cause, remedy):
+    monkeypatch.setattr(console, "find_spec", lambda name: None if name == missing else True)
+    result = run(command, "--output", tmp_path / "p")
     assert result.exit_code == 1
-    assert result.stderr.splitlines() == [
-        "error: the demo's page needs PIL",
-        "pip install graphlowrank[plots]",
-    ]
+    assert result.stderr.splitlines() == [f"error: {cause}", remedy]
 
 
 def test_missing_extras_are_noticed(monkeypatch):

@@ -20,8 +20,8 @@ def make_demo(summary="Done.", **changed):
         "versions": {"numpy": "2.0"}, "command": "graphlowrank demo",
     }  # fmt: skip
     return render_demo(
-        {**record, **changed}, summary=summary, ranks={"clean": 40, "corrupted": 64}, images=images,
-        spectra={"clean": 5 * 0.8 ** np.arange(20), "CPCA, regressed": 0.5 ** np.arange(20)},
+        {**record, **changed}, summary=summary, images=images,
+        spectra={"clean": 5 * 0.8 ** np.arange(20), "corrupted": 0.5 ** np.arange(20)},
     )  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def test_the_demo_page_shows_its_record():
     assert "decoding – 2.000" in page.text
     assert "rank 0 numpy 2.0" in page.text
     assert "--paper" in page.styles[0]
-    assert "keeps 64 directions of these corrupted images and 40 of the clean ones" in page.text
+    assert "keeps 4 directions of these corrupted images and 11 of the clean ones" in page.text
 
 
 def test_names_cannot_write_html_in_the_demo():

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from .._typing import Array
 from ..datasets.corruptions import sparse_noise
 from ..estimators import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
-from ..linalg.svd import rank_of
 from ..metrics import clustering_error, recovery_error
 from ..reduction import kron_reduce
 from ..report.demo_page import render_demo
@@ -83,7 +82,6 @@ def run_demo(noise: float, seed: int, show: Show) -> tuple[dict[str, Any], str, 
     page = render_demo(
         record,
         summary=_summary(clean.shape, noise),
-        ranks={name: rank_of(spectra[name]) for name in ("clean", "corrupted")},
         images={name: X[one_of_each].reshape(-1, 8, 8) for name, X in matrices.items()},
         spectra=spectra,
     )
@@ -161,12 +159,11 @@ def _graph_sizes(model: CompressivePCA) -> list[dict[str, Any]]:
     ):
         if full is None:
             continue
-        graphs = {"full": full, "all kept": full}
-        if len(kept) < full.n_nodes:  # not stored by the model: reduce again
-            graphs = {"full": full, "compressed": kron_reduce(full, kept, random_state=model.random_state)}
+        reduced = kron_reduce(full, kept, random_state=model.random_state)  # the model does not store it
+        kind = "compressed" if len(kept) < full.n_nodes else "all kept"
         sizes += [
-            {"graph": f"{side}, {kind}", "nodes": one.n_nodes, "edges": one.n_edges, "components": one.n_components}
-            for kind, one in graphs.items()
+            {"graph": f"{side}, {name}", "nodes": one.n_nodes, "edges": one.n_edges, "components": one.n_components}
+            for name, one in (("full", full), (kind, reduced))
         ]
     return sizes
 
