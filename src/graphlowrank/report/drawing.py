@@ -155,15 +155,11 @@ def timeline(shares: Array) -> dict[str, Any]:
     highest = np.maximum.reduceat(known, np.arange(0, shares.size, per_column))
     top = next(ceiling for ceiling in CEILINGS if ceiling >= highest.max())
     edges = np.minimum(1000.0, np.arange(highest.size + 1) * per_column * 1000 / shares.size)
-    outline, is_open = [], False
-    for left, right, share in zip(edges[:-1], edges[1:], highest, strict=True):
-        if share < 0:
-            outline.append("V100Z" if is_open else "")
-        else:
-            height = f"V{100 - 100 * share / top:.4g}H{right:.5g}"
-            outline.append(height if is_open else f"M{left:.5g},100{height}")
-        is_open = share >= 0
-    path = "".join(outline) + ("V100Z" if is_open else "")
+    path = ""
+    for run in np.split(np.arange(highest.size), np.flatnonzero(np.diff(highest < 0)) + 1):
+        if highest[run[0]] >= 0:
+            steps = "".join(f"V{100 - 100 * highest[i] / top:.4g}H{edges[i + 1]:.5g}" for i in run)
+            path += f"M{edges[run[0]]:.5g},100{steps}V100Z"
     return {"path": path, "top": f"{100 * top:g} %", "per_column": per_column, "highest": percent(highest.max())}
 
 
