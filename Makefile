@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, which would compile the package again
 
-.PHONY: help demo test coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
+.PHONY: help demo test test-benchmarks coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -18,8 +18,11 @@ $(VENV)/installed: pyproject.toml
 demo: $(VENV)/installed  ## corrupted digits: one table, and one page to look at (demo/report.html)
 	$(BIN)/graphlowrank demo --output demo/report.html
 
-test: $(VENV)/installed  ## all tests that need no data set
-	$(BIN)/python -m pytest -q -n auto --dist loadfile $(PYTEST)
+test: $(VENV)/installed  ## all tests of the package
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --ignore=tests/benchmarks tests src $(PYTEST)
+
+test-benchmarks: $(VENV)/installed  ## tests of the benchmark harness, which is not part of the package
+	$(BIN)/python -m pytest -q -n auto --dist loadfile tests/benchmarks benchmarks/graphlowrank_benchmarks
 
 coverage:  ## the same with branch coverage (compiled kernels and child processes do not count)
 	$(MAKE) test PYTEST="--cov --cov-report=term:skip-covered"
@@ -31,7 +34,7 @@ $(VENV)-lowest/installed: pyproject.toml
 	touch $@
 
 test-lowest: $(VENV)-lowest/installed  ## the same with the lowest versions allowed
-	$(VENV)-lowest/bin/python -m pytest -q -n auto --dist loadfile $(PYTEST)
+	$(VENV)-lowest/bin/python -m pytest -q -n auto --dist loadfile --ignore=tests/benchmarks tests src $(PYTEST)
 
 lint: $(VENV)/installed  ## style, types and spelling
 	$(BIN)/ruff check .

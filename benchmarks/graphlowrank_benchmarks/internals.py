@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from graphlowrank._file_errors import reading
 from graphlowrank._files import check_writable, write_atomically
 from graphlowrank._threads import available_cores, current_threads, limit_threads
-from graphlowrank._typing import RandomState
 
 __all__ = [
-    "Array", "Partition", "RandomState", "available_cores", "check_writable", "compressed_partitions",
+    "Array", "Partition", "available_cores", "check_writable", "compressed_partitions",
     "current_threads", "default_gammas", "k_means", "leading_svd", "limit_threads", "mean_absolute_deviation",
     "reading", "standardize", "write_atomically",
 ]  # fmt: skip

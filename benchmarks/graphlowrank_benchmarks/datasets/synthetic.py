@@ -8,10 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from graphlowrank._typing import RandomState
 from graphlowrank.datasets import LowRankOnGraphs, gaussian_noise
 from graphlowrank.graphs import Graph, lowest_eigenpairs
 
-from ..internals import Array, RandomState
+from ..internals import Array
 
 # Block matrices.
 CYCLES = 3  # random cycles whose union is the graph of a cluster: six edges per node, an expander
