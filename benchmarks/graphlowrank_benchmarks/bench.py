@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from graphlowrank.cli.console import INTERRUPTED
+from graphlowrank.cli.console import INTERRUPTED, brief_errors, show_progress
+from graphlowrank.cli.options import AsJson, Debug, Threads, output_option
 
 from .internals import check_writable
 from .jobs import FULL_JOBS, JOBS, QUICK_JOBS, JobResults, Options, run_job
 from .machine import describe_machine, machine_line
 
-Progress = Callable[[], AbstractContextManager[Callable[[str], None]]]
+FOLDER = Path("bench-results")
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def bench(
+    *,
+    jobs: Annotated[list[str] | None, Argument(help="Jobs to run; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the jobs and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Tiny data, to test that everything runs.")] = False,
+    output: Annotated[Path, output_option("--output", "-o", file_okay=False, help="Folder for the results.")] = FOLDER,
+    seeds: Annotated[int, Option(min=1, help="Number of runs to average errors over.")] = 1,
+    threads: Threads = None,
+    timeout: Annotated[float, Option(min=1, help="Seconds for one system in a job.")] = 3600,
+    repeats: Annotated[int, Option(min=1, help="Runs of each system; the fastest is reported.")] = 1,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> None:
+    """Benchmark this library against others, each in its own process: time, memory, errors.
+
+    Real data sets are searched for in the folder GRAPHLOWRANK_DATA; the other libraries are in the extra ``bench``.
+    Missing data sets and libraries are reported in the tables.
+    """
+    if show_list:
+        print_jobs()
+        return
+    options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout, repeats=repeats)
+    with brief_errors(debug=debug):
+        run_bench(jobs or [], options, output, as_json=as_json)
 
 
 def print_jobs() -> None:
@@ -32,7 +63,7 @@ def chosen_jobs(names: Sequence[str], *, quick: bool) -> list[str]:
     return list(names) or list(QUICK_JOBS if quick else FULL_JOBS)
 
 
-def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Progress, *, as_json: bool) -> None:
+def run_bench(names: Sequence[str], options: Options, folder: Path, *, as_json: bool) -> None:
     """Run jobs one after the other and print each as it ends; Ctrl-C prints what is done and exits."""
     names = chosen_jobs(names, quick=options.quick)
     for name in names:  # before hours of work, not after
@@ -45,7 +76,7 @@ def run_bench(names: Sequence[str], options: Options, folder: Path, progress: Pr
         for name in names:
             results = JobResults(JOBS[name], options, machine, folder)
             try:
-                with progress() as report:  # closed before printing, because a spinner redirects standard output
+                with show_progress() as report:  # closed before printing, because a spinner redirects standard output
                     run_job(results, report)
             finally:
                 documents.append(results.document())

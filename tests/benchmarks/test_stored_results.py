@@ -48,7 +48,10 @@ def test_stored_cells_of_the_paper_are_those_of_its_files():
     assert stored <= known
 
 
-@pytest.mark.parametrize("command", [["bench"], ["bench", "--list"], ["reproduce", "--list"], ["reproduce", "circle"]])
+@pytest.mark.parametrize(
+    "command",
+    [["bench"], ["bench", "--help"], ["bench", "--list"], ["reproduce", "--list"], ["reproduce", "circle", "--bogus"]],
+)
 def test_without_the_harness_the_commands_say_what_to_install(command, monkeypatch):
     monkeypatch.setattr("graphlowrank.cli.console.find_spec", lambda name: None)
     result = run(*command)

@@ -8,9 +8,9 @@ from typer import Argument, Option
 
 from .. import __version__
 from .._literals import LossName, SolverName
-from .console import PLOT_EXTRAS, brief_errors, print_result, require_harness, require_packages, show_progress
+from .console import PLOT_EXTRAS, HarnessCommand, brief_errors, print_result, require_packages, show_progress
 from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
-from .options import AsJson, Debug, FitCommand, ReportPage, ResultFolder, Seed, Threads, with_table_options
+from .options import AsJson, Debug, FitCommand, ReportPage, Seed, Threads, with_table_options
 
 DEMO_PAGE = Path("demo/report.html")
 ANGLES = (
@@ -64,66 +64,14 @@ app.command("recover", cls=FitCommand)(with_table_options(recover_command))
 app.command("plan", cls=FitCommand)(with_table_options(plan_command, without=NOT_PLANNED))
 
 
-@app.command("bench")
-def bench_command(
-    *,
-    jobs: Annotated[list[str] | None, Argument(help="Jobs to run; all if none is given.")] = None,
-    show_list: Annotated[bool, Option("--list", help="List the jobs and exit.")] = False,
-    quick: Annotated[bool, Option("--quick", help="Tiny data, to test that everything runs.")] = False,
-    output: ResultFolder = Path("bench-results"),
-    seeds: Annotated[int, Option(min=1, help="Number of runs to average errors over.")] = 1,
-    threads: Threads = None,
-    timeout: Annotated[float, Option(min=1, help="Seconds for one system in a job.")] = 3600,
-    repeats: Annotated[int, Option(min=1, help="Runs of each system; the fastest is reported.")] = 1,
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> None:
-    """Benchmark this library against others, each in its own process: time, memory, errors.
-
-    Real data sets are searched for in the folder GRAPHLOWRANK_DATA; the other libraries are in the extra ``bench``.
-    Missing data sets and libraries are reported in the tables.
-    """
-    require_harness()
-    from graphlowrank_benchmarks.bench import print_jobs, run_bench
-    from graphlowrank_benchmarks.jobs import Options
-
-    if show_list:
-        print_jobs()
-        return
-    options = Options(quick=quick, seeds=seeds, threads=threads, timeout=timeout, repeats=repeats)
-    with brief_errors(debug=debug):
-        run_bench(jobs or [], options, output, show_progress, as_json=as_json)
+@app.command("bench", cls=HarnessCommand)
+def bench_command() -> None:
+    """Benchmark this library against others, each in its own process: time, memory, errors."""
 
 
-@app.command("reproduce")
-def reproduce_command(
-    *,
-    names: Annotated[list[str] | None, Argument(help="Tables and figures; all if none is given.")] = None,
-    show_list: Annotated[bool, Option("--list", help="List the tables and figures and exit.")] = False,
-    quick: Annotated[bool, Option("--quick", help="Coarser grids and fewer columns; takes minutes.")] = False,
-    output: ResultFolder = Path("reproduction"),
-    only: Annotated[
-        list[str] | None, Option(help="Run only cells whose name contains this, such as 'CPCA'; may be repeated.")
-    ] = None,
-    jobs: Annotated[int, Option("--jobs", "-j", min=0, help="Worker processes; 0 for none.")] = 1,
-    debug: Debug = False,
-) -> None:
-    """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers.
-
-    Writes results.csv, results.md and report.html. Finished cells are stored in the folder: run the same command again
-    to resume. Real data sets are searched for in the folder GRAPHLOWRANK_DATA; cells without their data are marked.
-
-    Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
-    """
-    require_harness()
-    from graphlowrank_benchmarks.reproduction import print_experiments, run_reproduction
-
-    if show_list:
-        print_experiments()
-        return
-    with brief_errors(debug=debug):
-        require_packages("the report", "matplotlib", "jinja2")
-        run_reproduction(names or [], output, show_progress, quick=quick, jobs=jobs, only=only or [])
+@app.command("reproduce", cls=HarnessCommand)
+def reproduce_command() -> None:
+    """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers."""
 
 
 @app.command("video")

@@ -7,10 +7,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
 from .options import to_option_names
 
@@ -94,11 +97,16 @@ def require_packages(what: str, *names: str) -> None:
         raise ModuleNotFoundError(f"{what} needs {' and '.join(missing)}", name=missing[0])
 
 
-def require_harness() -> None:
-    """Exit with code 2 and one sentence unless the benchmark harness can be imported."""
-    if find_spec("graphlowrank_benchmarks") is None:
-        typer.echo(f"error: {NO_HARNESS}", err=True)
-        raise typer.Exit(2)
+class HarnessCommand(TyperCommand):
+    """Command whose options and work are in the module of its name in the benchmark harness, not in the wheel."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Hand the words on; without the harness, exit with code 2 and one sentence."""
+        if find_spec("graphlowrank_benchmarks") is None:
+            typer.echo(f"error: {NO_HARNESS}", err=True)
+            raise typer.Exit(2)
+        command = get_command(import_module(f"graphlowrank_benchmarks.{self.name}").app)
+        return command.make_context(info_name, args, *more, **extra)
 
 
 @contextmanager

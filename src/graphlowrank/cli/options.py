@@ -27,7 +27,6 @@ NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
 Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
 Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
 ReportPage = Annotated[Path | None, output_option("--report", "-r", dir_okay=False, help="HTML report to write.")]
-ResultFolder = Annotated[Path, output_option("--output", "-o", file_okay=False, help="Folder for the results.")]
 AsJson = Annotated[bool, output_option("--json", help="Print JSON instead of text.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 

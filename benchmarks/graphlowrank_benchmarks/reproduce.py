@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from graphlowrank.cli.console import INTERRUPTED
+from graphlowrank.cli.console import INTERRUPTED, PLOT_EXTRAS, Show, brief_errors, require_packages, show_progress
+from graphlowrank.cli.options import Debug, output_option
 
 from .cells import NOT_RUN, Cell, Outcome, Status
 from .internals import check_writable, write_atomically
@@ -25,9 +27,38 @@ from .paper.spec import Experiment, experiment_names, read_experiment
 from .runner import run_cells
 from .store import CellStore
 
+FOLDER = Path("reproduction")
 FILES = ("results.csv", "results.md", "report.html")
-Report = Callable[[str], None]
-Progress = Callable[[], AbstractContextManager[Report]]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def reproduce(
+    *,
+    names: Annotated[list[str] | None, Argument(help="Tables and figures; all if none is given.")] = None,
+    show_list: Annotated[bool, Option("--list", help="List the tables and figures and exit.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Coarser grids and fewer columns; takes minutes.")] = False,
+    output: Annotated[Path, output_option("--output", "-o", file_okay=False, help="Folder for the results.")] = FOLDER,
+    only: Annotated[
+        list[str] | None, Option(help="Run only cells whose name contains this, such as 'CPCA'; may be repeated.")
+    ] = None,
+    jobs: Annotated[int, Option("--jobs", "-j", min=0, help="Worker processes; 0 for none.")] = 1,
+    debug: Debug = False,
+) -> None:
+    """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers.
+
+    Writes results.csv, results.md and report.html. Finished cells are stored in the folder: run the same command again
+    to resume. Real data sets are searched for in the folder GRAPHLOWRANK_DATA; cells without their data are marked.
+
+    Examples: graphlowrank reproduce --quick -j 2; graphlowrank reproduce usps-small yale
+    """
+    if show_list:
+        print_experiments()
+        return
+    with brief_errors(debug=debug):
+        require_packages("the report", *PLOT_EXTRAS)
+        run_reproduction(names or [], output, quick=quick, jobs=jobs, only=only or [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,14 +99,12 @@ def print_experiments() -> None:
         typer.echo(f"{name.ljust(width)}  {experiment.place}: {experiment.title} ({n_cells} cells)")
 
 
-def run_reproduction(
-    names: Sequence[str], folder: Path, progress: Progress, *, quick: bool, jobs: int, only: Sequence[str] = ()
-) -> None:
+def run_reproduction(names: Sequence[str], folder: Path, *, quick: bool, jobs: int, only: Sequence[str] = ()) -> None:
     """Run the cells that are not stored yet and write the results, even if the run is interrupted or terminated."""
     todo = chosen_experiments(names, quick=quick)
     command = " ".join(["graphlowrank reproduce", *names, *(["--quick"] if quick else [])])
     try:
-        with progress() as report:
+        with show_progress() as report:
             _run_cells(todo, folder, command, report, jobs=jobs, only=only)
     except KeyboardInterrupt:
         rest = f"{len(todo.not_done())} of {len(todo.cells)} cells to go"
@@ -89,9 +118,7 @@ def run_reproduction(
         raise typer.Exit(1)
 
 
-def _run_cells(
-    todo: Reproduction, folder: Path, command: str, report: Report, *, jobs: int, only: Sequence[str]
-) -> None:
+def _run_cells(todo: Reproduction, folder: Path, command: str, report: Show, *, jobs: int, only: Sequence[str]) -> None:
     signal.signal(signal.SIGTERM, _as_interrupt)
     for name in FILES:  # before hours of work, not after
         check_writable(folder / name)
