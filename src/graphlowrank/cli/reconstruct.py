@@ -12,6 +12,7 @@ from .._files import check_writable, writing
 from .._typing import Array
 from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import Show, print_warnings
+from .outputs import check_distinct
 
 MAX_ANGLES = 1_000_000  # more are a typing error, not a scan
 
@@ -68,8 +69,7 @@ def _check_request(source: Path, output: Path, options: dict[str, Any]) -> None:
         raise ValueError(f"{output} is not of a known kind: a file that ends in .png or .npy.")
     if output.suffix.lower() == ".png" and find_spec("PIL") is None:
         raise ModuleNotFoundError("writing a PNG needs Pillow", name="PIL")
-    if output.resolve() == source.resolve():
-        raise ValueError("--output is the input itself: choose another place.")
+    check_distinct(source, {"output": output})
 
 
 def read_sinogram(source: Path, angles: str | None, *, angles_first: bool) -> tuple[Array, Array]:
