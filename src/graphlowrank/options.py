@@ -1,7 +1,5 @@
 """The options of the pipeline, checked before work starts."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping
@@ -179,7 +177,7 @@ class Options:
         return any(isinstance(self.graph_of(axis), str) and self.needs_graph(axis) for axis in AXES)
 
 
-def is_auto(value: object) -> TypeIs[Literal["auto"]]:
+def is_auto(value: object) -> 'TypeIs[Literal["auto"]]':
     """Whether a value is the string "auto"; arrays are not compared."""
     return isinstance(value, str) and value == "auto"
 

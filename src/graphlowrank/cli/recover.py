@@ -1,7 +1,5 @@
 """The command ``graphlowrank recover``: the low-rank matrix of a table, and its residual."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +88,7 @@ class Residual:
         low_rank: Array = np.asarray(self.low_rank[index], dtype=self.X.dtype)
         return np.asarray(dense(self.X[index]) - low_rank)
 
-    def divided_by(self, units: Array) -> Residual:
+    def divided_by(self, units: Array) -> "Residual":
         """Return the residual with each feature divided by its unit (n_features,); the data are copied."""
         inverse = (1 / units).astype(self.X.dtype)
         X = self.X * inverse if isinstance(self.X, np.ndarray) else sp.csr_array(self.X @ sp.diags_array(inverse))

@@ -1,9 +1,7 @@
 """A large low-rank matrix held by its factors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,13 +65,13 @@ class LowRankMatrix:
         """(n_samples, k) coordinates of the samples along the factors, ``left * singular_values``."""
         return self.left * self.singular_values
 
-    def rescaled(self, scale: float, shift: Array | float) -> LowRankMatrix:
+    def rescaled(self, scale: float, shift: Array | float) -> Self:
         """``scale * M + shift`` for a positive number and a number or (n_features,) vector."""
         one = self.dtype.type
         offset = self.offset * one(scale) + np.asarray(shift, dtype=self.dtype)
         return replace(self, singular_values=self.singular_values * one(scale), offset=offset)
 
-    def measured_in(self, units: Array, shift: Array) -> LowRankMatrix:
+    def measured_in(self, units: Array, shift: Array) -> Self:
         """``M diag(units) + shift`` for (n_features,) vectors: the factors stay those of ``M``."""
         units, shift = units.astype(self.dtype), shift.astype(self.dtype)
         offset = self.offset * units + shift

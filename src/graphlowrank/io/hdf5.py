@@ -1,7 +1,5 @@
 """HDF5 files, also those of AnnData (.h5ad) in their documented layout, by h5py; read in the worker process."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +13,6 @@ from .contents import as_text, choose, entries_of, is_dataset, need, read_matrix
 from .worker import FileArray, run_guarded
 
 if TYPE_CHECKING:
-    from .._typing import Array
     from .labels import Labels
     from .table import Rows
 
@@ -77,7 +74,7 @@ def strings(item: Any, limit: int) -> list[str] | None:
     return [as_text(value) for value in item[:].tolist()]
 
 
-def write_hdf5(path: Path, rows: Rows) -> None:
+def write_hdf5(path: Path, rows: "Rows") -> None:
     """Write a matrix as "X", contiguous so that readers can map it; "sample_names" and "feature_names" beside it."""
     import h5py
 
@@ -140,7 +137,7 @@ def _index(items: dict[str, Any], group: str) -> Any:
     return items.get(f"{column}/values", items.get(column))  # "values": strings with missing ones
 
 
-def write_h5ad(path: Path, rows: Rows) -> None:
+def write_h5ad(path: Path, rows: "Rows") -> None:
     """Write an AnnData file with X and names only."""
     import h5py
 
@@ -149,7 +146,7 @@ def write_h5ad(path: Path, rows: Rows) -> None:
         _mark(rows.fill(file.create_dataset("X", rows.shape, rows.dtype)), "array")
 
 
-def write_h5ad_labels(path: Path, labels: Labels) -> None:
+def write_h5ad_labels(path: Path, labels: "Labels") -> None:
     """Add columns to ``obs`` and scores to ``obsm``, in a copy of an .h5ad file or in a new one."""
     import h5py
 
@@ -200,7 +197,7 @@ def _start(file: Any, samples: Sequence[str], features: Sequence[str]) -> None:
         _mark(file.create_group(name), "dict", "0.1.0")
 
 
-def _write_column(obs: Any, name: str, values: Array) -> None:
+def _write_column(obs: Any, name: str, values: np.ndarray) -> None:
     """Write the last column, as numbers or as the categories that single-cell tools expect of clusters."""
     import h5py
 
@@ -218,7 +215,7 @@ def _write_column(obs: Any, name: str, values: Array) -> None:
     obs.attrs.create("column-order", [*others, name], dtype=h5py.string_dtype())
 
 
-def _write_array(group: Any, name: str, values: Array) -> None:
+def _write_array(group: Any, name: str, values: np.ndarray) -> None:
     """Write numbers, or strings of type object; an older array of that name is replaced."""
     import h5py
 

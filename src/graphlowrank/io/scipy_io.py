@@ -1,7 +1,5 @@
 """Matlab's .mat files and Matrix Market files (.mtx), by scipy.io; version 7.3 of .mat is HDF5. Read in the worker."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import re
@@ -86,7 +84,7 @@ def _entry(items: dict[str, Any], name: str) -> Entry:
     return Entry((items[name].shape or ())[::-1], number_type(items[name].dtype))
 
 
-def write_matlab(path: Path, rows: Rows, *, max_bytes: int = MAX_BYTES) -> None:
+def write_matlab(path: Path, rows: "Rows", *, max_bytes: int = MAX_BYTES) -> None:
     """Write a matrix as "X" in version 5, with its names as cells."""
     from scipy.io import savemat
 

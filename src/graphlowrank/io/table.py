@@ -1,11 +1,9 @@
 """What is read and written: a table of checked values, and a matrix of any kind as blocks of dense rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -140,7 +138,7 @@ class Rows:
     block_bytes: int = BLOCK_BYTES
 
     @classmethod
-    def of(cls, matrix: Any, sample_names: Sequence[str] | None, feature_names: Sequence[str] | None) -> Rows:
+    def of(cls, matrix: Any, sample_names: Sequence[str] | None, feature_names: Sequence[str] | None) -> Self:
         """Check that it is a matrix of real numbers, with as many names as rows and columns."""
         if not hasattr(matrix, "shape"):
             matrix = np.asarray(matrix)

@@ -4,8 +4,6 @@ pyarrow parses the numbers where it is installed and accepts the file. Otherwise
 but defines what counts as a number and names the line and column of an error.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
@@ -34,6 +32,17 @@ _N_LINES = 20  # that decide about the layout
 _N_CHARACTERS = 2**24  # after which fewer lines decide
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 Cells = tuple["array[float]", list[str]]  # values row by row, and sample names
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How to read the rows of a text file."""
+
+    delimiter: str
+    columns: tuple[str, ...] | None  # names of all columns, also that of the sample names; None without a header
+    n_columns: int
+    has_index: bool  # whether the first column holds the sample names
+    n_lines: int  # before the first row
 
 
 def read_text(
@@ -138,17 +147,6 @@ def _text_found(cell: str, number: int, line: int, layout: Layout, path: Path) -
 
 
 # --- layout ---
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How to read the rows of a text file."""
-
-    delimiter: str
-    columns: tuple[str, ...] | None  # names of all columns, also that of the sample names; None without a header
-    n_columns: int
-    has_index: bool  # whether the first column holds the sample names
-    n_lines: int  # before the first row
 
 
 def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line: int = MAX_LINE) -> Layout:

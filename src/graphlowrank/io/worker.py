@@ -5,8 +5,6 @@ goes on. Starting the child takes about 0.2 s, so readers that proved safe run w
 sends a line of JSON, then each array as blocks of raw bytes.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -21,16 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
 from .._file_errors import InvalidFileError, reading
 from .contents import SPARSE_PARTS
 from .memory import allowed_bytes, check_room
-
-if TYPE_CHECKING:
-    from .._typing import Array
 
 TIMEOUT = 60.0  # seconds without an answer after which the child is killed
 SLOWEST = 2**23  # bytes per second of the slowest reader: large files get more time
@@ -115,7 +110,7 @@ def _receive(
     return message
 
 
-def _receive_array(process: subprocess.Popen[bytes], timeout: float, found: dict[str, Any], path: Path) -> Array:
+def _receive_array(process: subprocess.Popen[bytes], timeout: float, found: dict[str, Any], path: Path) -> np.ndarray:
     shape, dtype = tuple(found[_ARRAY]), np.dtype(found["dtype"])
     n_bytes = math.prod(shape) * dtype.itemsize
     if "offset" in found:
@@ -194,7 +189,7 @@ def _describe(found: Any, arrays: list[Any]) -> Any:
     return {_ARRAY: arrays[-1].shape, "dtype": found.dtype.str, "transposed": transposed}
 
 
-def _blocks(array: Any) -> Iterator[Array]:
+def _blocks(array: Any) -> Iterator[np.ndarray]:
     """Yield contiguous rows; each chunk of a chunked array is decoded once."""
     chunks = getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,)
     row_bytes = math.prod(array.shape[1:]) * array.dtype.itemsize

@@ -1,7 +1,5 @@
 """Zarr folders of versions 2 and 3, by zarr. Reading happens in the worker process; see :mod:`.worker`."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterator
@@ -92,7 +90,7 @@ def _check_blosc(folder: Path, n_bytes: int) -> None:
                 raise ValueError(f"its chunk {chunk.name} does not have the length that it claims")
 
 
-def write_zarr(path: Path, rows: Rows) -> None:
+def write_zarr(path: Path, rows: "Rows") -> None:
     """Write a matrix as "X" of a group; its names are attributes."""
     import zarr
 

@@ -4,10 +4,8 @@ BLAS threads wait for one another at every step of an eigenproblem and compete w
 the rounding. Blocks here are the same for any number of threads, so results are too; callers limit BLAS to one thread.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,7 +48,7 @@ class GroundedLaplacian:
     degrees: Array  # (n,) in the whole graph
 
     @classmethod
-    def of(cls, weights: sp.csr_array, grounded: Array) -> GroundedLaplacian:
+    def of(cls, weights: sp.csr_array, grounded: Array) -> Self:
         """Ground the nodes ``grounded``."""
         free = np.ones(weights.shape[0], dtype=bool)
         free[grounded] = False

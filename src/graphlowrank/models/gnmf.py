@@ -1,7 +1,5 @@
 """Graph-regularized non-negative matrix factorization (GNMF, Cai et al. 2011)."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -131,7 +129,7 @@ def solve_gnmf(
 
 
 def _descend(
-    problem: _Problem, S: Array, C: Array, updates: UpdatesName, tol: float, max_iter: int, callback: Callback | None
+    problem: "_Problem", S: Array, C: Array, updates: UpdatesName, tol: float, max_iter: int, callback: Callback | None
 ) -> NonNegativeFactors:
     objective: list[float] = []
     n_iter, converged, residual = 0, problem.size == 0, 0.0

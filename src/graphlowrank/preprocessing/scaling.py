@@ -1,9 +1,7 @@
 """Scaling of samples or features, and its inverse."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -34,7 +32,7 @@ class Scaling:
     scale: Array | None = None
 
     @classmethod
-    def fit(cls, X: Data, kind: ScalingName) -> Scaling:
+    def fit(cls, X: Data, kind: ScalingName) -> Self:
         """Scaling of ``X`` by mean and standard deviation; constant features are only centered."""
         if kind != "features":
             return cls(kind)

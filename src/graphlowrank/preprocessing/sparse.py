@@ -4,8 +4,6 @@ Centering would fill a sparse matrix. :class:`ShiftedSparse` keeps the shifts as
 memory. Code elsewhere calls the functions below instead of asking which kind of matrix it has.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,12 +48,12 @@ class ShiftedSparse:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: Any) -> ShiftedSparse:
+    def __getitem__(self, rows: Any) -> "ShiftedSparse":
         """Select rows."""
         return replace(self, values=self.values[rows], rows=None if self.rows is None else self.rows[rows])
 
     @property
-    def T(self) -> ShiftedSparse:  # noqa: N802
+    def T(self) -> "ShiftedSparse":  # noqa: N802
         """Transpose."""
         return ShiftedSparse(self.values.T.tocsr(), self.columns, self.rows)
 
@@ -104,7 +102,7 @@ class ShiftedSparse:
         np.maximum.at(largest, owner, np.abs(entries.data))
         return mean.reshape(kept), squares.reshape(kept), largest.reshape(kept)
 
-    def standardized(self, axis: int, mean: Array, std: Array) -> ShiftedSparse:
+    def standardized(self, axis: int, mean: Array, std: Array) -> "ShiftedSparse":
         """``(X - mean) / std`` along an axis; 0 where the standard deviation is 0."""
         mean, std = mean.ravel(), std.ravel()
         factor = np.divide(1.0, std, out=np.zeros_like(std), where=std > 0)
@@ -116,7 +114,7 @@ class ShiftedSparse:
         values.data *= np.repeat(narrow, np.diff(values.indptr))
         return ShiftedSparse(values, shift, None)
 
-    def moved(self, by: Array) -> ShiftedSparse:
+    def moved(self, by: Array) -> "ShiftedSparse":
         """Add a row (p,) to all rows."""
         return replace(self, columns=self.column_shift() + np.asarray(by, dtype=self.dtype))
 
@@ -125,7 +123,7 @@ class ShiftedSparse:
         parts = (self.values.data, self.row_shift(), self.column_shift())
         return float(sum(np.abs(part).max(initial=0) for part in parts))
 
-    def __truediv__(self, divisor: Any) -> ShiftedSparse:
+    def __truediv__(self, divisor: Any) -> "ShiftedSparse":
         """``X / divisor`` for a number."""
         values = self.values.copy()
         values.data /= self.dtype.type(divisor)
@@ -146,7 +144,7 @@ Data = Array | ShiftedSparse
 """Samples as the pipeline takes them: dense, with NaN for missing values, or sparse."""
 
 
-def as_shifted_sparse(X: Any) -> ShiftedSparse:
+def as_shifted_sparse(X: Any) -> "ShiftedSparse":
     """Wrap a scipy sparse matrix."""
     return ShiftedSparse(canonical_csr(X))
 
@@ -180,6 +178,6 @@ def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
     return X[:, columns][rows] if isinstance(columns, slice) else X[rows][:, columns]
 
 
-def is_sparse(X: object) -> TypeIs[ShiftedSparse]:
+def is_sparse(X: object) -> "TypeIs[ShiftedSparse]":
     """Whether the data are stored sparse."""
     return isinstance(X, ShiftedSparse)

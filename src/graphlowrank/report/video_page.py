@@ -1,7 +1,5 @@
 """The page of a separated video: a viewer of some frames, the foreground over time, choices and times."""
 
-from __future__ import annotations
-
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ FLOOR = 1e-6  # singular values below this fraction of the first are rounding er
 BOX = 4  # Pillow's filter that averages the pixels of an area
 
 
-def render_video(report: VideoReport) -> str:
+def render_video(report: "VideoReport") -> str:
     """Render the page as HTML; style and script are inline, nothing is fetched."""
     return render(
         "video.html", extra="video", over="Background and foreground of a video", title=report.title,
@@ -36,7 +34,7 @@ def render_video(report: VideoReport) -> str:
     )  # fmt: skip
 
 
-def facts(report: VideoReport) -> list[tuple[str, str]]:
+def facts(report: "VideoReport") -> list[tuple[str, str]]:
     """Key numbers: name and value."""
     shares = np.asarray(report.foreground_share, dtype=float)
     shares = shares[np.isfinite(shares)]
@@ -50,7 +48,7 @@ def facts(report: VideoReport) -> list[tuple[str, str]]:
     ]
 
 
-def _frames(report: VideoReport) -> list[dict[str, Any]]:
+def _frames(report: "VideoReport") -> list[dict[str, Any]]:
     """Pictured frames as the script of the page reads them."""
     gallery, shown = report.gallery, []
     for row, (number, pictures) in enumerate(zip(map(int, gallery.numbers), _pictures(gallery), strict=True)):
@@ -65,7 +63,7 @@ def _frames(report: VideoReport) -> list[dict[str, Any]]:
     return shown
 
 
-def _pictures(gallery: Gallery) -> list[list[str]]:
+def _pictures(gallery: "Gallery") -> list[list[str]]:
     """Four pictures of each frame as data URIs, in the order of VIEWS, as large as fits into MAX_CHARACTERS."""
     rows = list(zip(gallery.input, gallery.background, gallery.foreground, gallery.mask, strict=True))
     pictures: list[list[str]] = []
@@ -77,7 +75,7 @@ def _pictures(gallery: Gallery) -> list[list[str]]:
     return pictures
 
 
-def _size(gallery: Gallery, max_width: int) -> tuple[int, int]:
+def _size(gallery: "Gallery", max_width: int) -> tuple[int, int]:
     """Width and height of the pictures."""
     height, width = gallery.mask.shape[1:]
     scale = min(1.0, max_width / width)

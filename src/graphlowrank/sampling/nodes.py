@@ -3,9 +3,8 @@
 Nodes are drawn without replacement, uniformly (M_c and M_r of the paper) or by a distribution.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +38,7 @@ class SampledNodes:
     weights: Array | None = None
 
     @classmethod
-    def all_of(cls, n_nodes: int, weights: Array | None = None) -> SampledNodes:
+    def all_of(cls, n_nodes: int, weights: Array | None = None) -> Self:
         """All nodes, without a graph."""
         return cls(None, np.arange(n_nodes), weights)
 

@@ -1,7 +1,5 @@
 """Results of iterative methods."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 from typing import Self
@@ -40,7 +38,7 @@ class Solution(Iterated):
     objective: list[float] = field(default_factory=list)  # after each iteration, if requested
 
     @classmethod
-    def exact(cls, X: Array) -> Solution:
+    def exact(cls, X: Array) -> Self:
         """Solution that needed no iterations."""
         return cls(X, 0, converged=True, residual=0.0)
 

@@ -1,10 +1,8 @@
 """The optimization problem for fixed graphs: measurements, smoothness, loss, and its minimization."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,7 +31,7 @@ class Measurements:
     norm: float  # upper bound of the largest eigenvalue of A^T A
 
     @classmethod
-    def of(cls, A: Any, b: Any, shape: tuple[int, int]) -> Measurements:
+    def of(cls, A: Any, b: Any, shape: tuple[int, int]) -> Self:
         """Validate measurements, and drop missing readings."""
         shape = check_image_shape(shape)
         operator, readings = as_operator(A, shape), np.asarray(b, dtype=np.float64)
@@ -78,7 +76,7 @@ class Smoothness:
     gamma_samples: float
 
     @classmethod
-    def around(cls, X: Array, n_neighbors: int, chain: float, gammas: tuple[float, float], unit: float) -> Smoothness:
+    def around(cls, X: Array, n_neighbors: int, chain: float, gammas: tuple[float, float], unit: float) -> Self:
         """Build the graphs of the rows and columns of an estimate X; with ``chain`` = 1 they do not depend on it."""
         rows, columns = (_laplacian(points, n_neighbors, chain) for points in (X, X.T))
         return cls(rows, columns, unit * gammas[0], unit * gammas[1])
@@ -126,7 +124,7 @@ class HuberLoss:
     corner: float = np.inf
 
     @classmethod
-    def named(cls, name: str, residual: Array, readings: Array) -> HuberLoss:
+    def named(cls, name: str, residual: Array, readings: Array) -> Self:
         """Loss of a name, with its corner scaled by the residual of a first estimate."""
         if name == "l2":
             return cls()
