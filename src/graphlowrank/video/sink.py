@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._files import check_writable, naming, target_of, temporary_beside
+from .._files import check_writable, naming, remove, target_of, temporary_beside
 from .._typing import Array
 from .readers import need
 
@@ -106,10 +106,7 @@ class Sink(ABC):
             if not renamed:
                 with suppress(Exception):
                     self._abandon()
-                if self._temporary.is_dir():
-                    shutil.rmtree(self._temporary, ignore_errors=True)
-                else:
-                    self._temporary.unlink(missing_ok=True)
+                remove(self._temporary)
 
     def _check(self, frames: Array) -> None:
         shape, dtype, name = frames.shape[1:], frames.dtype, os.fspath(self._path)
