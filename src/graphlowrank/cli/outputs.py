@@ -1,7 +1,7 @@
 """Outputs of a command: checked before the work, and written all or none."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import combinations
 from pathlib import Path
 
@@ -30,26 +30,22 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
 
     SIGTERM and SIGHUP remove them like Ctrl-C; the moves themselves are not interrupted.
     """
-    folders: dict[str, Path] = {}
-    with interrupt_on_termination() as ignore_signals:
-        try:
-            for name, path in outputs.items():
-                _check_replaceable(path)
-                check_writable(path)
-                folder = temporary_beside(target_of(path))
-                folder.mkdir()
-                folders[name] = folder
-            temporary = {name: folder / outputs[name].name for name, folder in folders.items()}
-            with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
-                yield temporary
-                for place in temporary.values():
-                    sync(place)
-                ignore_signals()
-                for name, place in temporary.items():
-                    replace(place, target_of(outputs[name]))
-        finally:
-            for folder in folders.values():
-                remove(folder)
+    temporary: dict[str, Path] = {}
+    with interrupt_on_termination() as ignore_signals, ExitStack() as stack:
+        for name, path in outputs.items():
+            _check_replaceable(path)
+            check_writable(path)
+            folder = temporary_beside(target_of(path))
+            folder.mkdir()
+            stack.callback(remove, folder)
+            temporary[name] = folder / path.name
+        with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
+            yield temporary
+            for place in temporary.values():
+                sync(place)
+            ignore_signals()
+            for name, place in temporary.items():
+                replace(place, target_of(outputs[name]))
 
 
 @contextmanager
