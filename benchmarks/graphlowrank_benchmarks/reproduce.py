@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from graphlowrank.cli.console import INTERRUPTED, PLOT_EXTRAS, Show, brief_errors, require_packages, show_progress
+from graphlowrank.cli.console import INTERRUPTED, Show, brief_errors, require_packages, show_progress
 from graphlowrank.cli.options import Debug, output_option
 
 from .cells import NOT_RUN, Cell, Outcome, Status
@@ -57,7 +57,7 @@ def reproduce(
         print_experiments()
         return
     with brief_errors(debug=debug):
-        require_packages("the report", *PLOT_EXTRAS)
+        require_packages("the report", "matplotlib", "jinja2")
         run_reproduction(names or [], output, quick=quick, jobs=jobs, only=only or [])
 
 
