@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from graphlowrank._file_errors import reading
-from graphlowrank._files import check_writable, write_atomically
+from graphlowrank._files import check_writable, reading, write_atomically
 from graphlowrank._threads import available_cores, current_threads, limit_threads
 
 __all__ = [

@@ -1,8 +1,11 @@
-"""Outputs, files or folders, that get their names only once they are complete."""
+"""Outputs that get their names only once they are complete, and errors about inputs that cannot be used."""
 
+import errno
 import os
+import re
 import secrets
 import shutil
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,3 +104,41 @@ def temporary_beside(target: Path) -> Path:
     """Return a temporary name in the same folder."""
     # Not mkstemp, whose files only the user can read: permissions follow the umask.
     return target.parent / f".{secrets.token_hex(8)}.part"
+
+
+class InvalidFileError(ValueError):
+    """A file is damaged or holds something else than expected; the message names it."""
+
+
+def invalid_file(path: Path, reason: str) -> InvalidFileError:
+    """Return the error "<path> <reason>"; names from the file are made printable."""
+    printable = "".join(letter if letter.isprintable() else "?" for letter in reason)
+    return InvalidFileError(f"{path} {printable}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Convert any exception of a decoder into an :class:`InvalidFileError` that says the file is damaged.
+
+    Decoders raise almost any exception on damaged bytes. Three kinds pass unchanged: an :class:`InvalidFileError`, the
+    ImportError of a missing package, and errors of the operating system, such as missing permissions. Warnings are
+    ignored: what libraries return is checked.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (InvalidFileError, ImportError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno not in {None, errno.EINVAL}:  # EINVAL: seek to a bad offset
+            raise
+        reason = next(iter(str(error).splitlines()), "") or type(error).__name__
+        state = "too large or damaged" if isinstance(error, MemoryError) else "damaged"
+        raise InvalidFileError(f"{path} is {state}: {reason.rstrip('.')}.") from error
+
+
+def natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
+    """Sort key of file names in which runs of digits count as numbers."""
+    parts = re.split(r"([0-9]+)", path.name.lower())
+    return [(int(part), "") if part.isdecimal() and part.isascii() else (-1, part) for part in parts], path.name

@@ -18,8 +18,7 @@ from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
 from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
 from .decoders import Decoded
-from .graphs import as_graph, knn_graph
-from .graphs.laplacian import LaplacianKind
+from .graphs import LaplacianKind, as_graph, knn_graph
 from .models import CompressedProblem
 from .options import is_auto
 from .preprocessing import Data, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse

@@ -8,8 +8,7 @@ from ._progress import Progress
 from ._typing import Array
 from .auto import Choice
 from .decoders import Decoded
-from .graphs import Graph
-from .graphs.laplacian import LaplacianKind
+from .graphs import Graph, LaplacianKind
 from .models import CompressedProblem
 from .options import Options
 from .preprocessing import Block, Data, LowRankImputer, OutlierFilter, Scaling

@@ -26,7 +26,6 @@ LAYERS = [
 ]
 BASE = {
     "_backend",
-    "_file_errors",
     "_literals",
     "_files",
     "_progress",
@@ -134,8 +133,8 @@ def test_modules_and_functions_stay_small(path):
             assert lines <= 50, f"{node.name} has {lines} lines"
 
 
-def test_the_package_does_not_grow():  # lower the limit when code is removed; the aim is 22,000
-    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_700
+def test_the_package_does_not_grow():  # lower the limit when code is removed, raise it for a feature
+    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_000
 
 
 @pytest.mark.parametrize("name", ["cpca", "clustering"])

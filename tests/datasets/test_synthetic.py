@@ -10,7 +10,7 @@ from graphlowrank.datasets import (
     make_moving_square,
     shepp_logan_phantom,
 )
-from graphlowrank.datasets.synthetic_images import HEAD
+from graphlowrank.datasets.synthetic import HEAD
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 import numpy as np
 import pytest
 
-from graphlowrank._file_errors import reading
+from graphlowrank._files import reading
 from graphlowrank.io import formats, hdf5, worker
 
 

@@ -23,22 +23,7 @@ from .rank import rank_choice
 from .scaling import choose_recovery_scaling, choose_scaling
 
 __all__ = [
-    "AS_GIVEN",
-    "DEFAULT_RANK",
-    "Choice",
-    "check_sizes",
-    "choose_laplacian",
-    "choose_n_clusters",
-    "choose_n_neighbors",
-    "choose_outlier_filter",
-    "choose_recovery_scaling",
-    "choose_scaling",
-    "compression_choices",
-    "fixed_gammas",
-    "gamma_choices",
-    "gamma_path",
-    "n_kept",
-    "rank_choice",
-    "validated_gammas",
-    "validates_gammas",
-]
+    "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters", "choose_n_neighbors",
+    "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices", "fixed_gammas",
+    "gamma_choices", "gamma_path", "n_kept", "rank_choice", "validated_gammas", "validates_gammas",
+]  # fmt: skip

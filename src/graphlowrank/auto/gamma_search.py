@@ -21,8 +21,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array, RandomState
 from ..decoders.factors import factorize
-from ..graphs import Graph
-from ..graphs.laplacian import LaplacianKind
+from ..graphs import Graph, LaplacianKind
 from ..linalg.svd import leading_svd
 from ..models import CompressedProblem
 from ..models.frpcag_path import FRPCAGPath

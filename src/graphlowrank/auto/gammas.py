@@ -9,7 +9,7 @@ Fixed gammas are the middle of the range that worked on digits, USPS, MNIST, fac
 the clustering path are the best values on faces (0.5) and on digits (40).
 """
 
-from ..graphs.laplacian import LaplacianKind
+from ..graphs import LaplacianKind
 from ..options import Options, is_auto
 
 FIXED: dict[LaplacianKind, tuple[float, float]] = {"normalized": (1.5, 0.3), "combinatorial": (0.5, 0.3)}

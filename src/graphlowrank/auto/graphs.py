@@ -3,7 +3,7 @@
 from typing import Literal
 
 from .._typing import AXES
-from ..graphs.laplacian import LaplacianKind
+from ..graphs import LaplacianKind
 from ..options import Options, is_auto
 from ..reduction.kron import EXACT_UP_TO
 from .choice import AS_GIVEN, Choice

@@ -9,7 +9,7 @@ from scipy.linalg import eigh
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..clustering.kmeans import k_means
-from ..clustering.merging import modularity_path
+from ..clustering.refinement import modularity_path
 from ..graphs import Graph, as_graph, knn_graph
 from ..options import Options, is_auto
 from ..preprocessing.sparse import Data

@@ -14,24 +14,10 @@
 from ..metrics import conductance
 from .kmeans import Scores, k_means, leading_directions
 from .labels import Labels, consensus, decode_labels, labels_of_new
-from .merging import merge, modularity_path
-from .refinement import refine
+from .refinement import merge, modularity_path, refine
 from .selection import Candidate, Partition, candidates, select
 
 __all__ = [
-    "Candidate",
-    "Labels",
-    "Partition",
-    "Scores",
-    "candidates",
-    "conductance",
-    "consensus",
-    "decode_labels",
-    "k_means",
-    "labels_of_new",
-    "leading_directions",
-    "merge",
-    "modularity_path",
-    "refine",
-    "select",
-]
+    "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus", "decode_labels", "k_means",
+    "labels_of_new", "leading_directions", "merge", "modularity_path", "refine", "select",
+]  # fmt: skip

@@ -16,8 +16,7 @@ from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .kmeans import Scores, cluster_scores, k_means
 from .labels import interpolate_labels
-from .merging import merge
-from .refinement import refine
+from .refinement import merge, refine
 
 N_STARTS = 10  # of k-means
 FIT_ON = 2500  # kept samples that k-means fits its centers on

@@ -16,21 +16,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from .corruptions import gaussian_noise, laplacian_noise, missing_entries, occluding_blocks, sparse_noise
-from .synthetic import LowRankOnGraphs, make_low_rank_on_graphs
-from .synthetic_images import MovingSquare, make_moving_square, shepp_logan_phantom
+from .synthetic import LowRankOnGraphs, MovingSquare, make_low_rank_on_graphs, make_moving_square, shepp_logan_phantom
 
 __all__ = [
-    "LowRankOnGraphs",
-    "MovingSquare",
-    "gaussian_noise",
-    "laplacian_noise",
-    "make_low_rank_on_graphs",
-    "make_moving_square",
-    "missing_entries",
-    "occluding_blocks",
-    "shepp_logan_phantom",
-    "sparse_noise",
-]
+    "LowRankOnGraphs", "MovingSquare", "gaussian_noise", "laplacian_noise", "make_low_rank_on_graphs",
+    "make_moving_square", "missing_entries", "occluding_blocks", "shepp_logan_phantom", "sparse_noise",
+]  # fmt: skip
 
 _HARNESS = "graphlowrank_benchmarks"
 _MOVED = {  # to the harness; removed from here in 0.3.0

@@ -136,15 +136,6 @@ def occluding_blocks(
     -------
     ndarray of shape (n_samples, height * width)
         Corrupted copy of ``X``, of the same dtype.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> occluding_blocks(np.zeros((1, 16)), (4, 4), 0.25, value=1, random_state=0).reshape(4, 4)
-    array([[0., 1., 1., 0.],
-           [0., 1., 1., 0.],
-           [0., 0., 0., 0.],
-           [0., 0., 0., 0.]])
     """
     _check_share(share)
     corrupted: Array = check_array(X, copy=True)

@@ -44,22 +44,7 @@ register_decoder(Decoder("approximate3", decode_approximate3, fits=("feature",),
 register_decoder(Decoder("robust", decode_robust, fits=("sample", "feature")))
 
 __all__ = [
-    "DECODERS",
-    "Decoded",
-    "Decoder",
-    "LowRankMatrix",
-    "alternate_matrix",
-    "decode_alternate",
-    "decode_approximate",
-    "decode_approximate2",
-    "decode_approximate3",
-    "decode_ideal",
-    "decode_orthonormal",
-    "decode_robust",
-    "decode_subspace",
-    "fit_bandlimited",
-    "fit_orthonormal",
-    "fit_smooth",
-    "register_decoder",
-    "upsample",
-]
+    "DECODERS", "Decoded", "Decoder", "LowRankMatrix", "alternate_matrix", "decode_alternate", "decode_approximate",
+    "decode_approximate2", "decode_approximate3", "decode_ideal", "decode_orthonormal", "decode_robust",
+    "decode_subspace", "fit_bandlimited", "fit_orthonormal", "fit_smooth", "register_decoder", "upsample",
+]  # fmt: skip

@@ -7,12 +7,6 @@ from .frpcag import FastRobustPCAOnGraphs
 from .rpca import RobustPCA, RobustPCAOnGraphs
 
 __all__ = [
-    "CompressiveClustering",
-    "CompressivePCA",
-    "FastRobustPCAOnGraphs",
-    "GraphLaplacianPCA",
-    "GraphNMF",
-    "ManifoldMF",
-    "RobustPCA",
-    "RobustPCAOnGraphs",
-]
+    "CompressiveClustering", "CompressivePCA", "FastRobustPCAOnGraphs", "GraphLaplacianPCA", "GraphNMF", "ManifoldMF",
+    "RobustPCA", "RobustPCAOnGraphs",
+]  # fmt: skip

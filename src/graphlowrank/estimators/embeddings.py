@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._typing import Array, MatrixLike, RandomState
 from ..auto import AS_GIVEN, DEFAULT_RANK, Choice, choose_laplacian
 from ..decoders.scores import least_squares_scores
-from ..graphs import Graph
-from ..graphs.laplacian import LaplacianKind
+from ..graphs import Graph, LaplacianKind
 from ..models import Embedding, NonNegativeFactors, solve_glpca, solve_gnmf, solve_mmf
 from ..models.gnmf import nonnegative_scores
 from ..options import check_choice, check_number

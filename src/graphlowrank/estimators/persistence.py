@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
 from .. import estimators
-from .._file_errors import invalid_file, reading
-from .._files import writing
+from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .._version import __version__
 from .records import RECORDS, RENAMED_ATTRIBUTES, rename

@@ -16,29 +16,16 @@
 
 import warnings
 
-from .graph import Graph, GraphLike, as_graph
+from .graph import Graph, GraphLike, LaplacianKind, as_graph, laplacian
 from .knn import knn_graph
-from .laplacian import laplacian
 from .search import NeighborSearch, nearest_neighbors, register_search, search_names
 from .spectrum import Spectrum, estimate_spectrum, lowest_eigenpairs
 from .structured import grid_graph, path_graph
 
 __all__ = [
-    "Graph",
-    "GraphLike",
-    "NeighborSearch",
-    "Spectrum",
-    "as_graph",
-    "estimate_spectrum",
-    "grid_graph",
-    "knn_graph",
-    "laplacian",
-    "lowest_eigenpairs",
-    "nearest_neighbors",
-    "path_graph",
-    "register_search",
-    "search_names",
-]
+    "Graph", "GraphLike", "LaplacianKind", "NeighborSearch", "Spectrum", "as_graph", "estimate_spectrum", "grid_graph",
+    "knn_graph", "laplacian", "lowest_eigenpairs", "nearest_neighbors", "path_graph", "register_search", "search_names",
+]  # fmt: skip
 
 _RENAMED = {"chain_graph": path_graph, "nearest_neighbours": nearest_neighbors}
 

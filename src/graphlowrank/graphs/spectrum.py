@@ -14,8 +14,7 @@ from .._typing import Array, RandomState
 from ..linalg.chebyshev import chebyshev_moments, step_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.svd import positive_signs
-from .graph import Graph, GraphLike, as_graph
-from .laplacian import LaplacianKind
+from .graph import Graph, GraphLike, LaplacianKind, as_graph
 
 DENSE_UP_TO = 1500  # nodes: a dense eigenproblem takes under a second
 FACTORIZED_UP_TO = 20_000  # nodes: above, a sparse factorization may exhaust the memory

@@ -22,15 +22,6 @@ from .bounds import (
 from .diagnose import Diagnosis, SideDiagnosis, diagnose
 
 __all__ = [
-    "Bound",
-    "Diagnosis",
-    "SideDiagnosis",
-    "alternate_bound",
-    "amplification",
-    "approximate_bound",
-    "diagnose",
-    "ideal_bound",
-    "label_bound",
-    "subspace_bound",
-    "subspace_matrix_bound",
-]
+    "Bound", "Diagnosis", "SideDiagnosis", "alternate_bound", "amplification", "approximate_bound", "diagnose",
+    "ideal_bound", "label_bound", "subspace_bound", "subspace_matrix_bound",
+]  # fmt: skip

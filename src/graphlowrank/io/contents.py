@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._file_errors import invalid_file
+from .._files import invalid_file
 
 SPARSE_PARTS = ("data", "indices", "indptr")
 USUAL_NAMES = ("X", "data", "fea", "values")  # in order of preference

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._file_errors import invalid_file
-from .._files import placing
+from .._files import invalid_file, placing
 from .contents import as_text, choose, entries_of, is_dataset, need, read_matrix
 from .worker import FileArray, run_guarded
 

@@ -1,11 +1,10 @@
 """Folders of images, by Pillow: each image is a sample."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 
-from .._file_errors import invalid_file, reading
+from .._files import invalid_file, natural_order, reading
 from .memory import check_room
 from .table import Table
 
@@ -16,7 +15,7 @@ _FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM")  # of Pillow, which kno
 def read_images(folder: Path) -> Table:
     """Read a folder of images of one size as gray values; 16 bits are kept if all images have them."""
     shown = (path for path in folder.iterdir() if path.suffix.lower() in EXTENSIONS and not path.name.startswith("."))
-    paths = sorted(filter(Path.is_file, shown), key=_natural_order)
+    paths = sorted(filter(Path.is_file, shown), key=natural_order)
     if not paths:
         raise invalid_file(folder, f"holds no pictures ({', '.join(EXTENSIONS)}), and is no zarr folder.")
     from PIL import Image
@@ -36,9 +35,3 @@ def read_images(folder: Path) -> Table:
                 raise invalid_file(path, f"{found}, unlike the first picture of the folder.")
             values[row] = np.asarray(image if deep else image.convert("L")).ravel()
     return Table(values, tuple(path.name for path in paths), picture=(size[1], size[0]))
-
-
-def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """Sort key of file names in which runs of digits count as numbers."""
-    parts = re.split(r"([0-9]+)", path.name.lower())
-    return [(int(part), "") if part.isdecimal() and part.isascii() else (-1, part) for part in parts], path.name

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .._file_errors import invalid_file
+from .._files import invalid_file
 
 SHARE = 0.9  # of the free memory
 UNKNOWN = 2**33  # bytes, where the system does not report them

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
-from .._file_errors import invalid_file, reading
-from .._files import writing
+from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .contents import Entry, check_table, choose
 from .memory import check_room

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._file_errors import invalid_file, reading
-from .._files import writing
+from .._files import invalid_file, reading, writing
 from .memory import check_room
 from .table import Rows, Table, table_type
 

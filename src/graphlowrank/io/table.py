@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from .._file_errors import invalid_file, reading
+from .._files import invalid_file, reading
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .contents import check_table

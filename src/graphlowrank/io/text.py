@@ -19,8 +19,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from .._file_errors import InvalidFileError, invalid_file, reading
-from .._files import writing
+from .._files import InvalidFileError, invalid_file, reading, writing
 from .memory import check_room
 from .table import Rows, Table
 

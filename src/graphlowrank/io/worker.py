@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from .._file_errors import InvalidFileError, reading
+from .._files import InvalidFileError, reading
 from .contents import SPARSE_PARTS
 from .memory import allowed_bytes, check_room
 

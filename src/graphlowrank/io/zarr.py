@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._file_errors import invalid_file
-from .._files import placing
+from .._files import invalid_file, placing
 from .contents import choose, entries_of, read_matrix
 
 if TYPE_CHECKING:

@@ -19,18 +19,6 @@ from .images import BestF1, MaskScores, best_f1, mask_scores, psnr, ssim
 from .recovery import approximate_rank, graph_alignment, recovery_error
 
 __all__ = [
-    "BestF1",
-    "MaskScores",
-    "adjusted_rand_index",
-    "approximate_rank",
-    "best_f1",
-    "clustering_error",
-    "conductance",
-    "graph_alignment",
-    "mask_scores",
-    "modularity",
-    "normalized_mutual_information",
-    "psnr",
-    "recovery_error",
-    "ssim",
-]
+    "BestF1", "MaskScores", "adjusted_rand_index", "approximate_rank", "best_f1", "clustering_error", "conductance",
+    "graph_alignment", "mask_scores", "modularity", "normalized_mutual_information", "psnr", "recovery_error", "ssim",
+]  # fmt: skip

@@ -25,17 +25,6 @@ def register_solver(solver: SmallSolver) -> SmallSolver:
 
 
 __all__ = [
-    "SOLVERS",
-    "CompressedProblem",
-    "Embedding",
-    "LowRankPlusSparse",
-    "NonNegativeFactors",
-    "SmallSolver",
-    "register_solver",
-    "solve_frpcag",
-    "solve_glpca",
-    "solve_gnmf",
-    "solve_mmf",
-    "solve_rpca",
-    "solve_rpcag",
-]
+    "SOLVERS", "CompressedProblem", "Embedding", "LowRankPlusSparse", "NonNegativeFactors", "SmallSolver",
+    "register_solver", "solve_frpcag", "solve_glpca", "solve_gnmf", "solve_mmf", "solve_rpca", "solve_rpcag",
+]  # fmt: skip

@@ -20,20 +20,7 @@ from .scaling import Scaling
 from .sparse import Data, ShiftedSparse, as_shifted_sparse, dense_rows, is_sparse
 
 __all__ = [
-    "Block",
-    "Data",
-    "LowRankImputer",
-    "OutlierFilter",
-    "ScaledData",
-    "Scaling",
-    "ShiftedSparse",
-    "as_shifted_sparse",
-    "dense_rows",
-    "fit_imputer",
-    "fit_outlier_filter",
-    "has_missing",
-    "impute",
-    "is_sparse",
-    "observed_mask",
+    "Block", "Data", "LowRankImputer", "OutlierFilter", "ScaledData", "Scaling", "ShiftedSparse", "as_shifted_sparse",
+    "dense_rows", "fit_imputer", "fit_outlier_filter", "has_missing", "impute", "is_sparse", "observed_mask",
     "sampled_block",
-]
+]  # fmt: skip

@@ -24,20 +24,7 @@ from .nodes import (
 )
 
 __all__ = [
-    "Isometry",
-    "SampledNodes",
-    "check_indices",
-    "check_reach",
-    "cumulative_coherence",
-    "draw",
-    "empirical_rip",
-    "importance_weights",
-    "inclusion_probabilities",
-    "isometry",
-    "joint_isometry",
-    "local_coherence",
-    "optimal_distribution",
-    "promised_delta",
-    "required_samples",
-    "sample_nodes",
-]
+    "Isometry", "SampledNodes", "check_indices", "check_reach", "cumulative_coherence", "draw", "empirical_rip",
+    "importance_weights", "inclusion_probabilities", "isometry", "joint_isometry", "local_coherence",
+    "optimal_distribution", "promised_delta", "required_samples", "sample_nodes",
+]  # fmt: skip

@@ -7,8 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from .._typing import Array, RandomState
-from ..graphs import Graph, GraphLike, as_graph
-from ..graphs.laplacian import LaplacianKind
+from ..graphs import Graph, GraphLike, LaplacianKind, as_graph
 from ..graphs.spectrum import NotConvergedError, Spectrum, estimate_spectrum, lowest_eigenpairs, null_space, white_noise
 from ..linalg.chebyshev import apply_polynomial, step_coefficients
 

@@ -15,13 +15,6 @@ from .projection import covering_detectors, projection_matrix
 from .reconstruct import Reconstruction, reconstruct
 
 __all__ = [
-    "Reconstruction",
-    "covering_detectors",
-    "entry_sampling",
-    "fourier_sampling",
-    "gaussian_projections",
-    "projection_matrix",
-    "radial_mask",
-    "reconstruct",
-    "row_subset",
-]
+    "Reconstruction", "covering_detectors", "entry_sampling", "fourier_sampling", "gaussian_projections",
+    "projection_matrix", "radial_mask", "reconstruct", "row_subset",
+]  # fmt: skip

@@ -15,15 +15,6 @@ from .separate import Separation, separate
 from .sink import Sink, open_sink
 
 __all__ = [
-    "Detector",
-    "Frames",
-    "Gallery",
-    "Separation",
-    "Sink",
-    "VideoReport",
-    "foreground_evidence",
-    "foreground_mask",
-    "open_frames",
-    "open_sink",
-    "separate",
-]
+    "Detector", "Frames", "Gallery", "Separation", "Sink", "VideoReport", "foreground_evidence", "foreground_mask",
+    "open_frames", "open_sink", "separate",
+]  # fmt: skip

@@ -1,7 +1,6 @@
 """Readers of frames: arrays, .npy and .npz files, folders of images, and video files."""
 
 import math
-import re
 import warnings
 import zipfile
 from collections.abc import Generator, Iterator
@@ -13,7 +12,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._file_errors import invalid_file, reading
+from .._files import invalid_file, natural_order, reading
 from .._typing import Array
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
@@ -149,7 +148,7 @@ class ImageReader(FrameReader):
     def __init__(self, folder: Path) -> None:
         self._pillow = need("PIL.Image", "reading a folder of images")
         visible = (path for path in folder.iterdir() if path.suffix.lower() in IMAGES and not path.name.startswith("."))
-        self._paths = sorted(filter(Path.is_file, visible), key=_natural_order)
+        self._paths = sorted(filter(Path.is_file, visible), key=natural_order)
         if not self._paths:
             raise ValueError(f"{folder} holds no images ({', '.join(IMAGES)}).")
         self._first: tuple[tuple[int, int], np.dtype] | None = None  # size and type
@@ -198,12 +197,6 @@ def _pixel_type(image: Any) -> np.dtype:
     if image.mode in {"I", "F"}:
         raise ValueError("its pixels have 32 bits; save the frames as an .npy file")
     return np.dtype(np.uint8)
-
-
-def _natural_order(path: Path) -> tuple[list[tuple[int, str]], str]:
-    """Sort key that compares runs of digits as numbers."""
-    parts = re.split(r"([0-9]+)", path.name.lower())
-    return [(int(part), "") if part.isdecimal() and part.isascii() else (-1, part) for part in parts], path.name
 
 
 # --- video files ---
