@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-LossName = Literal["l1", "l2", "huber"]
-SolverName = Literal["frpcag", "rpca", "rpcag"]
+TomographyLoss = Literal["l2", "l1", "huber"]
 ClusterScaling = Literal["auto", "none", "samples", "features"]
 RecoveryScaling = Literal["auto", "none", "features"]

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import sys
-import typing
 import warnings
 from dataclasses import replace
 from unittest.mock import Mock
@@ -18,11 +17,9 @@ from numpy.testing import assert_array_equal
 from typer.testing import CliRunner
 
 from graphlowrank import _files
-from graphlowrank._literals import SolverName
 from graphlowrank.cli import app, console
 from graphlowrank.cli import video as command
 from graphlowrank.datasets import make_moving_square
-from graphlowrank.models import SOLVERS
 from graphlowrank.video import open_frames, open_sink, separate, sink
 from helpers import interruptible
 
@@ -179,7 +176,6 @@ def test_options_reach_the_work(here, folder):
     expected = separate(folder / "in.npy", rank=1, shadows=False, threshold=30.0, smallest=7, solver="rpcag")
     assert json.loads(result.stdout)["choices"] == {what: value for what, value, _ in expected.report.choices}
     assert_array_equal(np.load("b.npy"), expected.background)
-    assert set(typing.get_args(SolverName)) == set(SOLVERS)
 
 
 def test_a_rate_may_be_asked_for(here, folder):

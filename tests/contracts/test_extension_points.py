@@ -9,19 +9,21 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.neighbors import KDTree
 
+from command_helpers import invoke
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, graphs, models
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS, Decoded, Decoder, LowRankMatrix, register_decoder
 from graphlowrank.graphs.search import ACCEPTS_SPARSE, SEARCHES
 from graphlowrank.metrics import clustering_error, recovery_error
-from graphlowrank.models import SOLVERS, SmallSolver
+from graphlowrank.models import SOLVERS, SmallSolver, register_solver
+from graphlowrank.models.losses import L1, LOSSES, register
 from graphlowrank.solvers.solution import Solution
 
 
 @pytest.fixture(autouse=True)
 def registries():
     """Remove after each test what it registered."""
-    before = [(registry, dict(registry)) for registry in (DECODERS, SOLVERS, SEARCHES)]
+    before = [(registry, dict(registry)) for registry in (DECODERS, LOSSES, SOLVERS, SEARCHES)]
     sparse = set(ACCEPTS_SPARSE)
     yield
     for registry, entries in before:
@@ -159,3 +161,23 @@ def test_the_deprecated_decoder_option_warns_and_gives_the_same_answer(data):
     assert_array_equal(old.low_rank_.to_array(), new.low_rank_.to_array())
     plain = CompressivePCA(3, **options).fit(data.X)
     assert np.abs(plain.low_rank_.to_array() - new.low_rank_.to_array()).max() > 1e-6
+
+
+# --- the command line ---
+
+
+def test_commands_read_the_registries(data, tmp_path, monkeypatch):
+    class Toy(L1):
+        name = "toy"
+
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", data.X)
+    result = invoke("recover", "in.npy --rank 3 -o toy.npy --loss toy")
+    assert (result.exit_code, "'toy' is not one of 'l1', 'l2', 'huber'." in result.stderr) == (2, True)
+    register(Toy)
+    for name in ("toy", "l1"):
+        assert invoke("recover", f"in.npy --rank 3 -o {name}.npy --loss {name}").exit_code == 0
+    assert_array_equal(np.load("toy.npy"), np.load("l1.npy"))
+    register_solver(SmallSolver("toy", SOLVERS["rpca"].minimize, "a copy"))
+    np.save("video.npy", (255 * np.random.default_rng(0).random((12, 16, 16))).astype(np.uint8))
+    assert invoke("video", "video.npy -b background.npy --solver toy").exit_code == 0

@@ -301,8 +301,8 @@ class _Search:
         trials = tuple(self.trials.values())
         few = min(self.fold.X.shape) < MIN_SINGULAR_VALUES
         rank = self.rank if self.rank is not None or few else self.scored_rank
-        tied = f"largest of {len(trials)} pairs that tie with the best"
-        reason = f"validation on held-out entries: {tied}, at rank {self.scored_rank}"
+        tried = f"{len(trials)} pairs tried, the largest that ties with the best, at rank {self.scored_rank}"
+        reason = f"validation on held-out entries: {tried}"
         return GammaChoice(*_gammas(pair, self.fixed), rank, self.trials[pair].noise, trials, reason)
 
     def _solve(self, pair: Pair) -> ADMMState:

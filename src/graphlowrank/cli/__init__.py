@@ -7,10 +7,10 @@ import typer
 from typer import Argument, Option
 
 from .. import __version__
-from .._literals import LossName, SolverName
+from .._literals import TomographyLoss
 from .console import PLOT_EXTRAS, HarnessCommand, brief_errors, print_result, require_packages, show_progress
 from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
-from .options import AsJson, Debug, FitCommand, ReportPage, Seed, Threads, with_table_options
+from .options import AsJson, Debug, FitCommand, ReportPage, Seed, Threads, registered, with_table_options
 
 DEMO_PAGE = Path("demo/report.html")
 ANGLES = (
@@ -91,7 +91,7 @@ def video_command(
     ] = None,
     max_memory: Annotated[float, Option(min=0, help="GB; long videos are processed in chunks.")] = 4.0,
     rank: Annotated[int | None, Option(min=0, help="Rank of the background; 4 if not given.")] = None,
-    solver: Annotated[SolverName, Option(help="Model of the compressed frames.")] = "rpca",
+    solver: Annotated[str, registered("graphlowrank.models:SOLVERS", "Model: rpca, rpcag, frpcag or yours.")] = "rpca",
     shadows_too: Annotated[bool, Option("--shadows-are-foreground", help="Count shadows as foreground.")] = False,
     threshold: Annotated[float | None, Option(min=0, help="Gray levels; from the noise if not given.")] = None,
     smallest: Annotated[int | None, Option(min=0, help="Pixels of the smallest object.")] = None,
@@ -138,7 +138,7 @@ def reconstruct_command(
     size: Annotated[int | None, Option(min=1, help="Height and width; the detectors' number if not given.")] = None,
     noise: Annotated[float | None, Option(help="Standard deviation of the noise; chooses gamma.")] = None,
     gamma: Annotated[float | None, Option(min=0, help="Smoothness; from held-out readings if not given.")] = None,
-    loss: Annotated[LossName, Option(help="huber and l1 are robust to outliers.")] = "l2",
+    loss: Annotated[TomographyLoss, Option(help="huber and l1 are robust to outliers.")] = "l2",
     signed: Annotated[bool, Option("--signed", help="Allow negative values.")] = False,
     neighbors: Annotated[int, Option(min=1, help="Neighbors of each row and each column.")] = 3,
     max_iter: Annotated[int, Option(min=1, help="Iterations of the final problem.")] = 500,

@@ -57,7 +57,7 @@ def _outcome(model: CompressiveClustering, page: dict[str, Any]) -> Outcome:
         [
             ("clusters", str(model.n_clusters_)),
             ("mean confidence", f"{confidence:.2f}"),
-            ("conductance, 0 is apart", "–" if np.isnan(conductance) else f"{conductance:.3f}"),
+            ("mean conductance (0: separate clusters)", "–" if np.isnan(conductance) else f"{conductance:.3f}"),
         ],
         page,
     )

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Option
 
-from .._literals import ClusterScaling, LossName, RecoveryScaling
+from .._literals import ClusterScaling, RecoveryScaling
 from .console import Show, brief_errors, print_result, show_progress, to_json
-from .options import model_option, output_option
+from .options import model_option, output_option, registered
 
+LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a registered loss."
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
 NOT_PLANNED = ("report", "graph", "normalize_counts", "log1p", "gamma_samples", "gamma_features", "seed")
@@ -62,7 +63,7 @@ def recover_command(
     scaling: Annotated[
         RecoveryScaling, model_option(help="Scale features to a common unit; auto: only if units differ.")
     ] = "auto",
-    loss: Annotated[LossName, model_option(help="l1 and huber are robust to outliers, l2 suits dense noise.")] = "l1",
+    loss: Annotated[str, registered("graphlowrank.models.losses:LOSSES", LOSS)] = "l1",
     **given: Any,
 ) -> None:
     """Recover a low-rank matrix from a table with outliers and noise, and write it with its names.

@@ -6,6 +6,7 @@ from functools import partial
 from inspect import Parameter, Signature, signature
 from math import inf
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
@@ -29,6 +30,17 @@ Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all
 ReportPage = Annotated[Path | None, output_option("--report", "-r", dir_okay=False, help="HTML report to write.")]
 AsJson = Annotated[bool, output_option("--json", help="Print JSON instead of text.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
+
+
+def registered(registry: str, text: str) -> Any:
+    """Option for a name in a registry, which is imported when the option is read, not when the command starts."""
+
+    def parse(name: str) -> str:
+        if name not in (names := resolve_name(registry)):
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
+        return name
+
+    return model_option(parser=parse, metavar="NAME", help=text)
 
 
 def _parse_downsampling(words: tuple[str, str] | None) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """Propose partitions of the kept samples, and select the one of lowest conductance on the graph of all samples.
 
-Constants were chosen on the sets of docs/choices.md ("What was tried").
+Constants were chosen on the sets of docs/choices.md ("Alternatives that were tried").
 """
 
 from collections.abc import Sequence

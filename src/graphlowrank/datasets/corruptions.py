@@ -11,7 +11,7 @@ from .._typing import Array, RandomState
 
 
 def gaussian_noise(X: ArrayLike, level: float, *, random_state: RandomState = None) -> Array:
-    """Add normal noise to every entry.
+    """Add normal noise to every entry of a copy; float32 stays float32, integers become float64.
 
     Parameters
     ----------
@@ -21,11 +21,6 @@ def gaussian_noise(X: ArrayLike, level: float, *, random_state: RandomState = No
         Standard deviation of the noise, in standard deviations of all entries of ``X``; 0.05 to 0.2 in the paper.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Corrupted data; float32 stays float32, integers become float64.
     """
     data, std = _checked(X, level)
     noise = check_random_state(random_state).normal(scale=std, size=data.shape)
@@ -44,7 +39,7 @@ def laplacian_noise(X: ArrayLike, level: float, *, random_state: RandomState = N
 
 
 def sparse_noise(X: ArrayLike, share: float, *, random_state: RandomState = None) -> Array:
-    """Add salt-and-pepper noise: set a share of the entries of each sample to the minimum or maximum of ``X``.
+    """Add salt-and-pepper noise to a copy: a share of the entries of each sample is the minimum or maximum of ``X``.
 
     Parameters
     ----------
@@ -54,11 +49,6 @@ def sparse_noise(X: ArrayLike, share: float, *, random_state: RandomState = None
         Between 0 and 1; ``round(share * n_features)`` entries of each sample are set, to either with equal probability.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        Corrupted copy of ``X``, of the same dtype.
 
     Examples
     --------
@@ -117,7 +107,7 @@ def occluding_blocks(
     value: float | None = None,
     random_state: RandomState = None,
 ) -> Array:
-    """Cover a block of each image, at a random position.
+    """Cover a block of each image, at a random position, in a copy of the same dtype.
 
     Parameters
     ----------
@@ -131,11 +121,6 @@ def occluding_blocks(
         Value of the covered pixels; None for the maximum of ``X``.
     random_state : int, RandomState or None, default=None
         Random seed.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, height * width)
-        Corrupted copy of ``X``, of the same dtype.
     """
     _check_share(share)
     corrupted: Array = check_array(X, copy=True)

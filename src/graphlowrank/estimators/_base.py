@@ -107,9 +107,9 @@ class GraphEstimator(BaseEstimator):
         Parameters
         ----------
         path
-            File to write, under exactly this name; missing folders are created. An older file is kept until the new one
-            is complete, and if there is none: something cannot be stored, such as a function (TypeError), or written
-            (OSError).
+            File to write, under exactly this name; missing folders are created. An existing file is replaced only once
+            the new one is complete. It stays if saving fails: TypeError if a value cannot be stored, such as a
+            function, OSError if the file cannot be written.
         """
         save(self, path)
 

@@ -34,11 +34,11 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 1000
         and as many as the paper's restricted isometry asks for at this rank, and all features up to 500.
     scaling : {"auto", "none", "features"}, default="auto"
-        "features" works on features around their medians, divided by their interdecile ranges; the answer is in the
-        units of the data. "auto" does so for tables in which one or two features would dominate by their units.
+        "features" works on features minus their medians, divided by a standard deviation that is estimated from the
+        interdecile range; the answer is in the units of the data. "auto" does so if one or two features dominate.
     gamma_samples, gamma_features : float or "auto", default="auto"
         Weights of the smoothness terms of the two graphs, for data divided by their mean absolute deviation and
-        Laplacians divided by their mean diagonal. "auto" chooses by validation on held-out entries (RPCAG: 0.5 or 1.5).
+        Laplacians divided by their mean diagonal. "auto" validates on held-out entries (fixed for "rpcag": 0.5 or 1.5).
     loss : {"l1", "l2", "huber"}, default="l1"
         "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
     huber_delta : float, default=1.0

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._literals import TomographyLoss
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
 from .._typing import Array
@@ -30,7 +31,6 @@ SAME_IMAGE = 1e-3  # relative change of the image below which its graphs are not
 
 Gammas = tuple[float, float]  # features, samples
 Choice = tuple[float, float, float]  # features, samples, chain
-LossName = Literal["l2", "l1", "huber"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ class Reconstruction(Iterated):
 class Options:
     """Options of the minimization; see :func:`reconstruct`."""
 
-    loss: LossName = "l2"
+    loss: TomographyLoss = "l2"
     nonnegative: bool = False
     n_neighbors: int = 3
     rebuild_every: int = 30
@@ -112,7 +112,7 @@ def reconstruct(
     gamma_samples: float | Literal["auto"] = "auto",
     chain: float | Literal["auto"] = "auto",
     noise: float | None = None,
-    loss: LossName = "l2",
+    loss: TomographyLoss = "l2",
     nonnegative: bool = False,
     n_neighbors: int = 3,
     rebuild_every: int = 30,

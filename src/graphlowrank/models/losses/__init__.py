@@ -1,8 +1,7 @@
 """Losses: how much an entry may differ from the data.
 
 A new loss is a subclass of :class:`Loss` in a file of its own plus an entry in ``LOSSES``; from outside the package,
-:func:`register` adds one. Leave ``kernel`` at None unless :mod:`graphlowrank.kernels.fista_step` has a loop for it. The
-command line offers the built-in losses of ``_literals.LossName``.
+:func:`register` adds one. Leave ``kernel`` at None unless :mod:`graphlowrank.kernels.fista_step` has a loop for it.
 """
 
 from .base import DataFit, Loss
