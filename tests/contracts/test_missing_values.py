@@ -77,7 +77,8 @@ def test_bad_masks(clean, Estimator):
 @pytest.mark.parametrize("decoder", ["subspace", "robust", "alternate"])
 def test_solvers_and_decoders(clean, solver, decoder):
     X = with_missing(clean, 0.2)
-    model = CompressivePCA(3, solver=solver, decoder=decoder, downsampling=(2, 1), random_state=0).fit(X)
+    model = CompressivePCA(3, solver=solver, decoder=decoder, downsampling=(2, 1), robust_graphs=False, random_state=0)
+    model.fit(X)
     missing = np.isnan(X)
     error = np.linalg.norm((model.low_rank_.to_array() - clean)[missing])
     assert error < 0.4 * np.linalg.norm((clean - column_mean(X))[missing])
@@ -97,7 +98,7 @@ def test_nothing_is_imputed_without_distances(clean):
 
 def test_clusters_of_incomplete_samples():
     X, y = load_digits(return_X_y=True)
-    X, new, y = X[:700], X[1000:1300], y[:700]
+    X, new, y = X[:500], X[1000:1200], y[:500]
     incomplete = with_missing(X, 0.3)
     model = CompressiveClustering(10, random_state=0, n_jobs=2).fit(incomplete)
     assert clustering_error(y, model.labels_) < 0.25
@@ -106,7 +107,7 @@ def test_clusters_of_incomplete_samples():
     again = CompressiveClustering(10, random_state=0, n_jobs=1).fit(incomplete)
     assert_array_equal(again.labels_, model.labels_)
     # New samples may have missing values where those of the fit had none.
-    complete = CompressiveClustering(10, random_state=0).fit(X)
+    complete = CompressiveClustering(10, robust_graphs=False, random_state=0).fit(X)
     assert np.mean(complete.predict(with_missing(new, 0.1)) == complete.predict(new)) > 0.9
 
 

@@ -71,7 +71,7 @@ def test_n_jobs_counts():
 
 def test_same_seed_same_answer_whatever_the_threads():
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((1500, 5)) @ rng.standard_normal((5, 40)) + rng.standard_normal((1500, 40))
+    X = rng.standard_normal((800, 5)) @ rng.standard_normal((5, 40)) + rng.standard_normal((800, 40))
     options = {"neighbors": "approximate", "downsampling": (4, 1)}
     X = X.astype(np.float32)
     fits = [CompressiveClustering(5, n_jobs=n_jobs, random_state=7, **options).fit(X) for n_jobs in (1, 2, 2)]
@@ -98,7 +98,7 @@ def test_the_same_bits_whatever_the_threads():
 
 @pytest.mark.parametrize("n_draws", [1, 3])
 def test_labels_do_not_depend_on_threads_or_units(n_draws):
-    X = load_digits().data[:500].astype(np.float32)
+    X = load_digits().data[:300].astype(np.float32)
     options = {"n_draws": n_draws, "downsampling": (4, 1), "random_state": 3}
     first = CompressiveClustering(10, n_jobs=1, **options).fit(X)
     second = CompressiveClustering(10, n_jobs=2, **options).fit(X)

@@ -9,9 +9,9 @@ from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.models import solve_frpcag
 
 FITTED = [
-    CompressivePCA(3, random_state=0, gamma_samples=0.5, gamma_features=0.3),
-    FastRobustPCAOnGraphs(3, random_state=0),
-    CompressiveClustering(3, random_state=0),
+    CompressivePCA(3, random_state=0, gamma_samples=0.5, gamma_features=0.3, robust_graphs=False),
+    FastRobustPCAOnGraphs(3, random_state=0, robust_graphs=False),
+    CompressiveClustering(3, random_state=0, robust_graphs=False),
 ]
 
 

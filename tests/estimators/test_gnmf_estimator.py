@@ -25,7 +25,7 @@ def random_data(n, p, rank=None, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=10 is lowered")
-@parametrize_with_checks([GraphNMF(), GraphNMF(2, init="random")])
+@parametrize_with_checks([GraphNMF(), GraphNMF(2, init="random", tol=1e-3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -58,7 +58,7 @@ def test_multipliers_certify_the_optimum(shape, gamma):
     gamma=st.floats(0.01, 50),
     weight=st.floats(0.05, 1),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_multipliers_certify_the_optimum_of_any_problem(seed, n, p, gamma, weight):
     X, L = problem(n, p, seed)
     answer = solve_rpcag(X, L, gamma=gamma, weight=weight, tol=1e-7, max_iter=20_000)
@@ -89,7 +89,7 @@ def test_without_a_graph_it_is_robust_pca():
 def test_a_very_strong_graph_leaves_one_row_for_each_component(rng):
     graph = disjoint(random_graph(12, seed=1), random_graph(8, seed=2))
     X = rng.standard_normal((20, 6))
-    low_rank = solve_rpcag(X, graph.unit_laplacian("combinatorial"), gamma=1e5, weight=1.0, tol=1e-7, max_iter=20_000)
+    low_rank = solve_rpcag(X, graph.unit_laplacian("combinatorial"), gamma=1e4, weight=1.0, tol=1e-7, max_iter=20_000)
     for part in (slice(0, 12), slice(12, 20)):
         assert np.ptp(low_rank.low_rank[part], axis=0).max() < 1e-3
 
