@@ -1,17 +1,17 @@
-"""Number of threads: one limit for compiled loops, BLAS and OpenMP."""
+"""Number of threads: our own loops use all that are allowed, BLAS and OpenMP one."""
 
 import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, OpenBLASController, ThreadpoolController
 
 _allowed: ContextVar[int | None] = ContextVar("graphlowrank_threads", default=None)
 
@@ -40,68 +40,92 @@ def current_threads() -> int:
 
 @contextmanager
 def limit_threads(n_jobs: int | None) -> Iterator[None]:
-    """Limit compiled loops, BLAS and OpenMP to ``n_jobs`` threads inside the block; None changes nothing."""
-    if n_jobs is None:
-        yield
-        return
-    limit = resolve_n_jobs(n_jobs)
-    token = _allowed.set(limit)
+    """Limit our loops to ``n_jobs`` threads inside the block (None changes nothing), and BLAS and OpenMP to one.
+
+    Work is divided among our threads in the same way for any number of them. The threads of BLAS would change the
+    rounding, and they keep spinning after a product, which takes the cores from what runs next.
+    """
+    token = None if n_jobs is None else _allowed.set(resolve_n_jobs(n_jobs))
     try:
-        with _libraries_at(limit):
+        with single_threaded_libraries():
             yield
     finally:
-        _allowed.reset(token)
+        if token is not None:
+            _allowed.reset(token)
 
 
-class _SharedLimits:
-    """Library limits are global to the process, while calls may nest, or overlap in several threads.
+@contextmanager
+def single_threaded_libraries() -> Iterator[None]:
+    """Limit BLAS and OpenMP to one thread. Libraries that are imported inside the block are not limited."""
+    before = _libraries.enter()
+    try:
+        yield
+    finally:
+        _libraries.leave(before)
 
-    The limits that a call found are restored once every call that began after it has ended.
+
+class _Libraries:
+    """Limits of the libraries' threads while calls of ours, which may overlap in several threads, are running.
+
+    OpenMP has a limit for each thread. That of BLAS is global: the first call that enters sets it, and the last that
+    leaves restores it.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._begun: list[Any] = []
-        self._ended: set[int] = set()
-        self._libraries: ThreadpoolController | None = None
-        self._modules = 0
+        self._n_running = 0
+        self._n_modules = 0
+        self._of_threads: list[LibController] = []
+        self._of_process: list[LibController] = []
+        self._original: dict[str, int] = {}  # threads of the libraries of the process, by file
 
-    def enter(self, limit: int) -> Any:
+    def enter(self) -> list[tuple[LibController, int]]:
+        """Set the limits to 1; return those of this thread as they were."""
         with self._lock:
-            # Scanning for libraries takes milliseconds; new ones come with new modules.
-            modules = len(sys.modules)
-            if self._libraries is None or modules != self._modules:
-                self._libraries, self._modules = ThreadpoolController(), modules
-            self._begun.append(self._libraries.limit(limits=limit))
-            return self._begun[-1]
+            self._scan()
+            self._n_running += 1
+            for library in self._of_process:
+                if library.filepath not in self._original:
+                    self._original[library.filepath] = library.get_num_threads()
+                    _set_threads(library, 1)
+            before = [(library, library.get_num_threads()) for library in self._of_threads]
+        for library, _ in before:
+            library.set_num_threads(1)
+        return before
 
-    def leave(self, limits: Any) -> None:
+    def leave(self, before: list[tuple[LibController, int]]) -> None:
+        """Restore the limits of this thread and, after the last call, those of the process."""
+        for library, n_threads in before:
+            library.set_num_threads(n_threads)
         with self._lock:
-            self._ended.add(id(limits))
-            while self._begun and id(self._begun[-1]) in self._ended:
-                last = self._begun.pop()
-                self._ended.remove(id(last))
-                last.restore_original_limits()
+            self._n_running -= 1
+            if self._n_running == 0:
+                for library in self._of_process:
+                    _set_threads(library, self._original.pop(library.filepath))
+
+    def _scan(self) -> None:
+        """Look for libraries, which takes milliseconds, if there are new modules."""
+        if len(sys.modules) == self._n_modules:
+            return
+        self._n_modules = len(sys.modules)
+        found = ThreadpoolController().lib_controllers
+        self._of_threads = [library for library in found if _is_limited_by_thread(library)]
+        self._of_process = [library for library in found if not _is_limited_by_thread(library)]
 
 
-_shared = _SharedLimits()
+def _is_limited_by_thread(library: LibController) -> bool:
+    return library.user_api == "openmp" or getattr(library, "threading_layer", None) == "openmp"
 
 
-def single_threaded_libraries() -> AbstractContextManager[None]:
-    """Limit BLAS and OpenMP to one thread, for loops that call them from their own threads.
+def _set_threads(library: LibController, n_threads: int) -> None:
+    """Set the limit. threadpoolctl 3.8 would let only one thread set that of OpenBLAS, the first to do so."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", lambda **_: None)
+    clear(force=True)
+    library.set_num_threads(n_threads)
+    clear(force=True)
 
-    BLAS threads keep spinning after a product, and take the cores from what runs next.
-    """
-    return _libraries_at(1)
 
-
-@contextmanager
-def _libraries_at(limit: int) -> Iterator[None]:
-    limits = _shared.enter(limit)
-    try:
-        yield
-    finally:
-        _shared.leave(limits)
+_libraries = _Libraries()
 
 
 def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
@@ -151,9 +175,9 @@ def _helpers(n_threads: int) -> ThreadPoolExecutor:
 
 def _reset_after_fork() -> None:
     """Drop threads and locks, which do not survive a fork."""
-    global _shared  # noqa: PLW0603
+    global _libraries  # noqa: PLW0603
     _pools.clear()
-    _shared = _SharedLimits()
+    _libraries = _Libraries()
 
 
 if hasattr(os, "register_at_fork"):

@@ -134,7 +134,7 @@ def test_modules_and_functions_stay_small(path):
 
 
 def test_the_package_does_not_grow():  # lower the limit when code is removed, raise it for a feature
-    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_000
+    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_020
 
 
 @pytest.mark.parametrize("name", ["cpca", "clustering"])

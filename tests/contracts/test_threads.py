@@ -1,6 +1,7 @@
 """The number of threads is limited as asked, and does not change an answer."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -42,23 +43,64 @@ def test_an_inner_call_keeps_the_outer_limit():
         assert current_threads() == 1
 
 
+def library_threads():
+    """Threads that each library may use in this thread."""
+    return {library["filepath"]: library["num_threads"] for library in threadpool_info()}
+
+
+def in_a_thread(function):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function).result()
+
+
+def test_libraries_have_one_thread_in_every_thread():
+    """A pool of a server: the first fit was in another thread, which is still there."""
+    before = library_threads()
+
+    def inside():
+        with limit_threads(2):
+            return library_threads()
+
+    with ThreadPoolExecutor(1) as other:
+        for place in (inside, lambda: in_a_thread(inside), lambda: other.submit(inside).result(), inside):
+            assert set(place().values()) == {1}
+            assert library_threads() == before
+        assert other.submit(library_threads).result() == before
+
+
 def test_overlapping_limits_are_restored():
-    def blas_threads():
-        return sorted(pool["num_threads"] for pool in threadpool_info())
-
-    before = blas_threads()
+    """Three calls begin together, and end in the order in which they began."""
+    before = library_threads()
     inside = threading.Barrier(3)
+    left = [threading.Event() for _ in range(3)]
+    seen = []
 
-    def hold(n_jobs):
-        with limit_threads(n_jobs):
+    def hold(number):
+        with limit_threads(number):
             inside.wait()
+            if number > 1:
+                left[number - 2].wait()
+            seen.append(set(library_threads().values()))
+        left[number - 1].set()
+        return library_threads()
 
-    threads = [threading.Thread(target=hold, args=(n_jobs,)) for n_jobs in (1, 2, 1)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert blas_threads() == before
+    with ThreadPoolExecutor(3) as pool:
+        after = list(pool.map(hold, [1, 2, 3]))
+    assert seen == [{1}, {1}, {1}]
+    assert after[-1] == library_threads() == before
+
+
+def test_wide_data_in_every_number_of_threads():
+    X = np.random.default_rng(0).standard_normal((150, 1500))
+    options = {"gamma_samples": 1.0, "gamma_features": 1.0, "robust_graphs": False, "random_state": 0}
+
+    def answers(n_jobs):
+        model = CompressivePCA(5, downsampling=(2, 3), n_jobs=n_jobs, **options).fit(X)
+        return np.hstack([model.low_rank_.to_array(), model.transform(X)])
+
+    first = answers(1)
+    for other in (answers(2), answers(3), in_a_thread(lambda: answers(1)), in_a_thread(lambda: answers(2))):
+        assert_array_equal(other, first)
 
 
 def test_n_jobs_counts():

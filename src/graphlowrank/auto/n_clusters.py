@@ -6,7 +6,6 @@ Constants were chosen on digits, USPS, MNIST, ORL, PIE, Yale and two single-cell
 import numpy as np
 from scipy.linalg import eigh
 
-from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..clustering.kmeans import k_means
 from ..clustering.refinement import modularity_path
@@ -65,11 +64,10 @@ def estimate_n_clusters(
 
 def _lowest_eigenpairs(graph: Graph, n_pairs: int) -> tuple[Array, Array]:
     """First ``n_pairs + 1`` eigenpairs of the normalized Laplacian."""
-    with single_threaded_libraries():
-        return eigh(
-            graph.laplacian("normalized").astype(np.float64).toarray(), subset_by_index=[0, n_pairs],
-            overwrite_a=True, check_finite=False,
-        )  # fmt: skip
+    return eigh(
+        graph.laplacian("normalized").astype(np.float64).toarray(), subset_by_index=[0, n_pairs],
+        overwrite_a=True, check_finite=False,
+    )  # fmt: skip
 
 
 def _most_modular(graph: Graph, vectors: Array, rng: np.random.RandomState) -> int:

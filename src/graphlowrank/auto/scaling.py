@@ -7,7 +7,6 @@ Constants were chosen on digits, USPS, MNIST, ORL, PIE, Yale, wine, iris, breast
 import numpy as np
 from scipy.linalg import eigh
 
-from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..graphs import knn_graph
 from ..linalg.blocks import evenly_spaced
@@ -103,11 +102,10 @@ def conductance_bound(points: Data, n_clusters: int, n_neighbors: int) -> float:
     """
     graph = knn_graph(points, min(n_neighbors, len(points) - 1), neighbors="exact")
     last = max(min(n_clusters, len(points) // 2), 1)
-    with single_threaded_libraries():  # too small for threads
-        values = eigh(
-            graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, last], overwrite_a=True,
-            check_finite=False,
-        )  # fmt: skip
+    values = eigh(
+        graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, last], overwrite_a=True,
+        check_finite=False,
+    )  # fmt: skip
     values = np.maximum(values, 0)
     few = points.shape[1] < MIN_FEATURES
     return float(np.mean(values[:last]) / (max(values[last], EIGENVALUE_RTOL) if few else 1))

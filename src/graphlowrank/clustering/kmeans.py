@@ -1,7 +1,6 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
 import warnings
-from contextlib import nullcontext
 from typing import Literal
 
 import numpy as np
@@ -17,7 +16,6 @@ Scores = Literal["whitened", "scaled"]
 
 DIRECTIONS_PER_CLUSTER = 1.5  # chosen on six data sets: fewer lose small clusters, more let noise in
 MIN_SINGULAR_RATIO = 1e-3  # below, whitening would amplify noise
-FEW_PRODUCTS = 5_000_000  # an iteration of k-means in about two milliseconds
 
 
 def k_means(
@@ -44,8 +42,7 @@ def k_means(
         Fit the centers on so many random points; None for all.
     """
     points = points.astype(np.float64)  # scikit-learn would convert single precision at every distance
-    few = points.size * n_clusters < FEW_PRODUCTS  # threads would cost more than they save
-    with single_threaded_libraries() if few else nullcontext(), warnings.catch_warnings():
+    with single_threaded_libraries(), warnings.catch_warnings():  # threads add up in any order: other rounding
         if fewer:
             warnings.simplefilter("ignore", ConvergenceWarning)
         model = KMeans(n_clusters, n_init=n_init, random_state=random_state)

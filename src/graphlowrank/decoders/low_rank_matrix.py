@@ -5,7 +5,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._threads import single_threaded_libraries
 from .._typing import Array
+from ..linalg.products import product
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,9 +84,10 @@ class LowRankMatrix:
         """``diag(units) right``."""
         return self.right if self.units is None else self.right * self.units[:, None]
 
+    @single_threaded_libraries()
     def to_array(self) -> Array:
         """Decode every entry into an (n_samples, n_features) array."""
-        return self.scores @ self._directions.T + self.offset
+        return product(self.scores, self._directions.T) + self.offset
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001
         """Decode for ``np.asarray``."""
@@ -93,6 +96,7 @@ class LowRankMatrix:
     def __len__(self) -> int:
         return len(self.left)
 
+    @single_threaded_libraries()
     def __getitem__(self, index: Any) -> Array:
         """Decode the entries that numpy's indexing rules name."""
         rows, columns = _two_indices(index)
@@ -114,12 +118,14 @@ class LowRankMatrix:
         """``other - M``, decoded: the residual of the data."""
         return np.asarray(other) - self.to_array()
 
+    @single_threaded_libraries()
     def __matmul__(self, other: Array) -> Array:
         """``M @ other`` without decoding M."""
         if np.ndim(other) not in (1, 2):
             raise ValueError(f"M @ B takes a vector or a matrix, got {np.ndim(other)} dimensions.")
         return self.scores @ (self._directions.T @ other) + self.offset @ other
 
+    @single_threaded_libraries()
     def __rmatmul__(self, other: Array) -> Array:
         """``other @ M`` without decoding M."""
         other = np.asarray(other)

@@ -23,14 +23,13 @@ def component_scores(
     NaN is ignored; the rows of ``components`` are orthonormal; the loss is in the units of the scaled data.
     """
     scores = []
-    with single_threaded_libraries():  # the same rounding whatever the number of threads
-        for block in row_blocks(len(X), X.shape[1], entries=BLOCK_ENTRIES):
-            rows = dense_rows(X[block])
-            centered = rows - offset.astype(rows.dtype)
-            if feature_scale is not None:
-                centered /= feature_scale.astype(centered.dtype)
-            directions = components.astype(centered.dtype)
-            scores.append(robust_scores(centered, directions, loss=loss, huber_delta=huber_delta))
+    for block in row_blocks(len(X), X.shape[1], entries=BLOCK_ENTRIES):
+        rows = dense_rows(X[block])
+        centered = rows - offset.astype(rows.dtype)
+        if feature_scale is not None:
+            centered /= feature_scale.astype(centered.dtype)
+        directions = components.astype(centered.dtype)
+        scores.append(robust_scores(centered, directions, loss=loss, huber_delta=huber_delta))
     return np.concatenate(scores)
 
 
@@ -48,6 +47,7 @@ def robust_scores(
     return start if rule.quadratic or len(components) == 0 else fit(rule, start=start).X
 
 
+@single_threaded_libraries()
 def component_samples(scores: Array, components: Array, offset: Array, feature_scale: Array | None) -> Array:
     """``scores components feature_scale + offset``: the inverse of :func:`component_scores`."""
     samples = scores @ components.astype(scores.dtype)
@@ -56,6 +56,7 @@ def component_samples(scores: Array, components: Array, offset: Array, feature_s
     return samples + offset.astype(scores.dtype)
 
 
+@single_threaded_libraries()
 def least_squares_scores(X: Array, components: Array, offset: Array) -> Array:
     """``(X - offset) pinv(components)``: scores on components that need not be orthonormal."""
     # Singular values at the level of rounding are not divided by.

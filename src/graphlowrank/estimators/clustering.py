@@ -162,8 +162,9 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
             Samples; missing values (NaN) are imputed.
         """
         check_is_fitted(self)
-        points = self._comparable(self._validated(X, reset=False))
+        X = self._validated(X, reset=False)
         with limit_threads(self.n_jobs):
+            points = self._comparable(X)
             return labels_of_new(points, self.points_, self.soft_labels_, self._n_neighbors)
 
     def _comparable(self, X: Data) -> Data:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .._threads import map_ranges, single_threaded_libraries
+from .._threads import map_ranges
 from .._typing import Array
 
 LEAF_SIZE = 8  # points that bisection does not split further
@@ -37,17 +37,16 @@ def bisection_order(points: Array) -> Array:
     """Order (n,) that keeps near points together, by recursive bisection along the first principal direction."""
     order = np.arange(len(points))
     parts = [slice(0, len(points))]
-    with single_threaded_libraries():
-        while parts:
-            part = parts.pop()
-            size = part.stop - part.start
-            if size <= LEAF_SIZE:
-                continue
-            centered = points[order[part]] - points[order[part]].mean(axis=0)
-            along = centered @ np.linalg.eigh(centered.T @ centered)[1][:, -1]
-            order[part] = order[part][np.argsort(along, kind="stable")]
-            middle = part.start + size // 2
-            parts += [slice(part.start, middle), slice(middle, part.stop)]
+    while parts:
+        part = parts.pop()
+        size = part.stop - part.start
+        if size <= LEAF_SIZE:
+            continue
+        centered = points[order[part]] - points[order[part]].mean(axis=0)
+        along = centered @ np.linalg.eigh(centered.T @ centered)[1][:, -1]
+        order[part] = order[part][np.argsort(along, kind="stable")]
+        middle = part.start + size // 2
+        parts += [slice(part.start, middle), slice(middle, part.stop)]
     return order
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
-from .._threads import map_ranges, single_threaded_libraries
+from .._threads import map_ranges
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from ..linalg.svd import sketched_directions
@@ -57,9 +57,8 @@ def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
             # Centered before the product: a large offset would cost all digits.
             points[start : start + CACHED_ROWS] = (dense[start : start + CACHED_ROWS] - center) @ directions
 
-    with single_threaded_libraries():  # the same rounding on any number of threads
-        directions = randomized_svd(subset, points.shape[1], n_iter=2, random_state=rng)[2].T
-        map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
+    directions = randomized_svd(subset, points.shape[1], n_iter=2, random_state=rng)[2].T
+    map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
     points /= np.float32(scale)
     return points
 
@@ -70,10 +69,9 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
-    with single_threaded_libraries():
-        centers = _cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
-        centers = centers[bisection_order(centers)]  # near cells get near numbers, and lie close in memory
-        n_probes, n_candidates = _tune(X, points, centers, n_neighbors, rng)
+    centers = _cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+    centers = centers[bisection_order(centers)]  # near cells get near numbers, and lie close in memory
+    n_probes, n_candidates = _tune(X, points, centers, n_neighbors, rng)
     probes = _nearest_cells(points, centers, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
@@ -82,8 +80,7 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
     found = np.empty((n, n_candidates), dtype=np.int32)
     points -= centers[probes[:, 0]]
     squares = np.einsum("ij,ij->i", points, points)
-    with single_threaded_libraries():
-        map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
+    map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
     if short.size:  # the probed cells hold too few points (duplicates, tiny n): these rows are searched exactly
         points += centers[probes[:, 0]]

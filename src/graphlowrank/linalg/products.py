@@ -16,6 +16,7 @@ from .blocks import row_blocks
 
 COMPILED_ABOVE = 20_000_000  # multiplications; below, scipy is done before a compiler has started
 PRODUCT_BLOCKS = 32  # blocks of rows of a dense product
+THREADED_ABOVE = 2_000_000  # multiplications of a dense product; below, it is done before threads have started
 
 
 def spmm(L: Any, X: Array, *, compiled_above: int = COMPILED_ABOVE) -> Array:
@@ -66,8 +67,12 @@ class GroundedLaplacian:
         return (sp.diags_array(self.degrees[d], format="csr") - self.weights[d][:, d]).tocsr()
 
 
-def product(A: Array, B: Array, out: Array | None = None) -> Array:
-    """Return ``A @ B`` of dense matrices, by blocks of rows."""
+def product(A: Any, B: Array, out: Array | None = None) -> Array:
+    """Return ``A @ B`` of two matrices, the second one dense; large ones by blocks of rows, in threads."""
+    if not isinstance(A, np.ndarray):
+        return A @ B
+    if A.size * B.shape[1] <= THREADED_ABOVE:
+        return np.matmul(A, B, out=out)
     out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
     n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
 
@@ -78,6 +83,11 @@ def product(A: Array, B: Array, out: Array | None = None) -> Array:
 
     map_ranges(rows, n_blocks)
     return out
+
+
+def product_from_left(A: Array, X: Any) -> Array:
+    """Return ``A @ X`` for a dense A with few rows; large ones by blocks of columns, in threads."""
+    return product(X.T, A.T).T if isinstance(X, np.ndarray) else A @ X
 
 
 def gram(X: Array, dtype: Any, *, block_entries: int, n_sums: int) -> Array:

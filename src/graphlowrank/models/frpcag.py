@@ -1,6 +1,5 @@
 """Fast Robust PCA on Graphs (FRPCAG): the convex problem that CPCA solves on the compressed matrix."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -202,7 +201,7 @@ def _run_fista(
         step = compiled_step(smooth, X, loss, 1 / lipschitz, rows, columns, observed)
     else:
         step = proximal_step(smooth, fit, 1 / lipschitz)
-    with single_threaded_libraries() if compiled else nullcontext():
+    with single_threaded_libraries():
         return fista(
             step,
             np.ascontiguousarray(start) if compiled else start,  # data may be in column-major order

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..solvers.admm import ADMMState, admm
 from .losses import DataFit, make_loss
@@ -43,15 +42,14 @@ class FRPCAGPath:
         begin = self.start if start is None else start
         eigenvalues = gammas[0] * self.samples[0][:, None] + gammas[1] * self.features[0]
         response = (PENALTY / (PENALTY + 2 * eigenvalues)).astype(begin.X.dtype)
-        with single_threaded_libraries():
-            return admm(
-                lambda V, _: self._filter(V, response),
-                [self.fit.prox],
-                begin,
-                size=begin.X.size**0.5,
-                tol=tol,
-                max_iter=max_iter,
-            )
+        return admm(
+            lambda V, _: self._filter(V, response),
+            [self.fit.prox],
+            begin,
+            size=begin.X.size**0.5,
+            tol=tol,
+            max_iter=max_iter,
+        )
 
     def _filter(self, X: Array, response: Array) -> Array:
         """Multiply the coefficients of X in the products of eigenvectors by ``response``."""
@@ -66,6 +64,5 @@ def _eigenpairs(L: Any, n_nodes: int, dtype: Any) -> tuple[Array, Array | None]:
     """Eigenvalues and eigenvectors of a sparse Laplacian; zeros, and None for the identity, without a graph."""
     if L is None:
         return np.zeros(n_nodes, dtype=dtype), None
-    with single_threaded_libraries():  # the same rounding for any number of threads
-        values, vectors = np.linalg.eigh(L.toarray().astype(np.float64))
+    values, vectors = np.linalg.eigh(L.toarray().astype(np.float64))
     return np.maximum(values, 0).astype(dtype), vectors.astype(dtype)

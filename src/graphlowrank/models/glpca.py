@@ -1,7 +1,6 @@
 """Graph-Laplacian PCA (Jiang, Ding, Luo, Tang, 2013)."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,6 @@ DENSE_UP_TO = 500  # samples; all eigenvectors then take less time than a few by
 MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to 5000 if more than this share of them is requested
 TOLERANCES = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-9}
 RESTARTS = 300
-SINGLE_THREADED_UP_TO = 5_000_000  # entries of X; BLAS threads that wait for one another make Lanczos ten times slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,7 @@ def solve_glpca(
         raise ValueError(f"beta must be between 0 and 1, got {beta}.")
     if dense is None:
         dense = n <= (DENSE_FOR_MANY if n_components > MANY * n else DENSE_UP_TO)
-    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+    with single_threaded_libraries():
         quality = _quality(X, L_samples, beta, np.full(n, n**-0.5) if null is None else null)
         if dense:
             values, scores = dense_eigenpairs(quality(np.eye(n)), n_components)
@@ -100,7 +98,6 @@ def solve_glpca(
                 ncv=min(n, 3 * n_components + 40), tol=TOLERANCES[X.dtype], maxiter=RESTARTS,
             )  # fmt: skip
         scores = (scores * positive_signs(scores)).astype(X.dtype)
-    with single_threaded_libraries():
         return Embedding(scores, product(scores.T, X), values)
 
 
@@ -113,7 +110,7 @@ def _quality(X: Array, L_samples: Any, beta: float, null: Array) -> Callable[[Ar
 
     def multiply(V: Array) -> Array:
         inner = V.astype(X.dtype, copy=False)
-        result = fit * (X @ (X.T @ inner)).astype(np.float64)
+        result = fit * product(X, product(X.T, inner)).astype(np.float64)
         result -= smooth * spmm(L_samples, inner)
         result -= beta * z * (z.T @ V)
         return result
@@ -121,11 +118,11 @@ def _quality(X: Array, L_samples: Any, beta: float, null: Array) -> Callable[[Ar
     return multiply
 
 
-def _largest_eigenvalue(product: Callable[[Array], Array], n: int, dtype: Any) -> float:
+def _largest_eigenvalue(matvec: Callable[[Array], Array], n: int, dtype: Any) -> float:
     """Largest eigenvalue of a positive semi-definite matrix (n, n), to about five digits."""
     start = np.random.RandomState(0).standard_normal(n).astype(dtype)
-    image = product(start)
+    image = matvec(start)
     if n == 1 or not image.any():
         return float(image[0] / start[0])
-    operator = LinearOperator((n, n), matvec=lambda v: product(v.astype(dtype, copy=False)), dtype=np.float64)
+    operator = LinearOperator((n, n), matvec=lambda v: matvec(v.astype(dtype, copy=False)), dtype=np.float64)
     return float(eigsh(operator, 1, which="LA", v0=start, tol=1e-5, return_eigenvectors=False)[0])

@@ -1,6 +1,5 @@
 """Graph-regularized non-negative matrix factorization (GNMF, Cai et al. 2011)."""
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,7 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
-from ..linalg.products import dot, spmm
+from ..linalg.products import dot, product, spmm
 from ..linalg.svd import leading_svd
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
@@ -29,7 +28,6 @@ CLOSE = 0.01  # of ||X||^2; the stopping rule is relative to at least this objec
 CANCELLATION = 1e5  # eps of ||X||^2; below, the residual is summed entry by entry, not as a difference of sums
 SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
 BLOCK_ENTRIES = 2_000_000  # entries of X made dense at a time
-SINGLE_THREADED_UP_TO = 50_000_000  # multiplications of a product with X; BLAS threads wait longer than this takes
 ROUNDING = 1e-6  # of the largest entry of a singular vector; smaller ones count as 0
 
 
@@ -118,9 +116,7 @@ def solve_gnmf(
     X, largest = _validated(X)
     _check_options(X, L_samples, n_components, gamma, init, updates, tol, max_iter)
     unit = 1.0 if SAFE_RANGE[0] <= largest <= SAFE_RANGE[1] or largest == 0 else largest
-    entries = X.nnz if sp.issparse(X) else X.size
-    small = max(entries, X.shape[0] * n_components) * n_components <= SINGLE_THREADED_UP_TO
-    with single_threaded_libraries() if small else nullcontext():
+    with single_threaded_libraries():
         problem = _Problem(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
         S, C = starting_factors(problem.X, n_components, init, check_random_state(random_state), unit)
         found = _descend(problem, S, C, updates, tol, max_iter, callback)
@@ -145,6 +141,7 @@ def _descend(
     return NonNegativeFactors(S, C, n_iter, converged=converged, residual=residual, objective=objective)
 
 
+@single_threaded_libraries()
 def nonnegative_scores(X: Any, components: Array) -> Array:
     """``argmin_S ||X - S components||^2`` over S >= 0, exact, by active sets, each row of X (dense or sparse) alone."""
     # Only the projection on the span of the components matters, k numbers per sample.
@@ -171,8 +168,8 @@ class _Problem:
     def iterate(self, S: Array, C: Array, updates: UpdatesName) -> tuple[Array, Array, float]:
         """One step for the scores, one for the components; return both and the objective."""
         update_scores, update_components = UPDATES[updates]
-        S, C_last = update_scores(self, S, self.X @ C.T, C @ C.T), C
-        products = np.ascontiguousarray((self.X.T @ S).T)  # (k, p)
+        S, C_last = update_scores(self, S, product(self.X, C.T), C @ C.T), C
+        products = np.ascontiguousarray(product(self.X.T, S).T)  # (k, p)
         roughness = self.roughness(S)
         gram = S.T @ S
         gram[np.diag_indices_from(gram)] += self.gamma * roughness

@@ -1,6 +1,5 @@
 """Manifold-regularized matrix factorization (Zhang, Zhao, 2013)."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,10 +8,11 @@ import scipy.sparse as sp
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
+from ..linalg.products import product
 from ..linalg.svd import positive_signs
 from ..solvers.conjugate_gradients import solve_spd
 from .checks import as_real, check_gamma, check_laplacian, largest_entry
-from .glpca import SINGLE_THREADED_UP_TO, Embedding
+from .glpca import Embedding
 
 DENSE_UP_TO = 300  # features; one block of systems then takes less time than Lanczos with one vector at a time
 TOLERANCES = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-10}
@@ -61,16 +61,16 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
             return B
         return solve_spd(system, B, X0=B, tol=tol).warn_unless_converged("MMF", "lower gamma").X
 
-    def product(v: Array) -> Array:
-        return (X.T @ smooth(X @ v.reshape(-1, 1).astype(X.dtype))).astype(np.float64).ravel()
+    def covariance(v: Array) -> Array:
+        return product(X.T, smooth(product(X, v.reshape(-1, 1).astype(X.dtype)))).astype(np.float64).ravel()
 
     if dense is None:
         dense = p <= DENSE_UP_TO or 3 * n_components > p
-    with single_threaded_libraries() if X.size <= SINGLE_THREADED_UP_TO else nullcontext():
+    with single_threaded_libraries():
         if dense:
-            values, components = dense_eigenpairs((X.T @ smooth(X)).astype(np.float64), n_components)
+            values, components = dense_eigenpairs(product(X.T, smooth(X)).astype(np.float64), n_components)
         else:
             failure = f"{n_components} components of {p} features did not converge; ask for fewer."
-            values, components = lanczos_eigenpairs(product, p, n_components, failure=failure, tol=10 * tol)
+            values, components = lanczos_eigenpairs(covariance, p, n_components, failure=failure, tol=10 * tol)
         components = (components * positive_signs(components)).astype(X.dtype)
-        return Embedding(smooth(X @ components), np.ascontiguousarray(components.T), values)
+        return Embedding(smooth(product(X, components)), np.ascontiguousarray(components.T), values)

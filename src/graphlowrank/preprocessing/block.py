@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
+from ..linalg.products import product, product_from_left
 from .missing import column_mean, column_median, has_missing
 from .robust_statistics import mean_absolute_deviation
 from .sparse import Data, dense_block, is_sparse
@@ -63,11 +64,11 @@ class ScaledData:
 
     def __matmul__(self, B: Array) -> Array:
         """``(X - shift) B / scale``."""
-        return (self.X @ B - self.shift @ B) / self.X.dtype.type(self.scale)
+        return (product(self.X, B) - self.shift @ B) / self.X.dtype.type(self.scale)
 
     def __rmatmul__(self, A: Array) -> Array:
         """Return ``A (X - shift) / scale``."""
-        return (A @ self.X - A.sum(axis=1)[:, None] * self.shift) / self.X.dtype.type(self.scale)
+        return (product_from_left(A, self.X) - A.sum(axis=1)[:, None] * self.shift) / self.X.dtype.type(self.scale)
 
 
 def sampled_block(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.least_squares import weighted_least_squares
@@ -65,9 +64,8 @@ def map_rows(X: Array, n_directions: int, function: Callable[..., Array], *more:
     """Apply a row-wise function to blocks of ``X`` and ``more``."""
     result = np.empty(X.shape, dtype=X.dtype)
     width = max(X.shape[1], n_directions**2)
-    with single_threaded_libraries():  # the same rounding whatever the number of threads
-        for block in row_blocks(len(X), width, entries=BLOCK_ENTRIES, min_rows=MIN_BLOCK_ROWS):
-            result[block] = function(X[block], *(other[block] for other in more))
+    for block in row_blocks(len(X), width, entries=BLOCK_ENTRIES, min_rows=MIN_BLOCK_ROWS):
+        result[block] = function(X[block], *(other[block] for other in more))
     return result
 
 
@@ -101,9 +99,8 @@ def principal_model(filled: Array, X: Array, missing: Array, max_directions: int
     k = max(1, min(max_directions, min(n, p) // 2))
     center = filled.mean(axis=0, dtype=np.float64).astype(X.dtype)
     centered, unit = _in_range(filled - center)
-    with single_threaded_libraries():
-        left, values, directions = randomized_svd(centered, k, n_oversamples=5, n_iter=1, random_state=0)
-        residual = np.where(missing, 0, X - center) / unit - (left * values) @ directions
+    left, values, directions = randomized_svd(centered, k, n_oversamples=5, n_iter=1, random_state=0)
+    residual = np.where(missing, 0, X - center) / unit - (left * values) @ directions
     n_observed = missing.size - np.count_nonzero(missing)
     free = max(n_observed - k * (n + p), MIN_FREE_SHARE * n_observed)
     noise = float(np.sum(np.square(residual, dtype=np.float64), where=~missing)) / free

@@ -9,7 +9,8 @@ from scipy.linalg import eigh
 
 from .._threads import single_threaded_libraries
 from .._typing import Array
-from ..linalg.svd import GRAM_UP_TO, leading_svd, positive_signs, sketched_directions
+from ..linalg.products import gram, product, product_from_left
+from ..linalg.svd import GRAM_ENTRIES, GRAM_UP_TO, PARTIAL_SUMS, leading_svd, positive_signs, sketched_directions
 from .counts import blocks, dense, moments
 
 MAX_SCORES = 50  # of a sample
@@ -27,6 +28,7 @@ def principal_scores(X: Any, n_clusters: int) -> tuple[Array, Array]:
     return left[:, :k] * values[:k], values
 
 
+@single_threaded_libraries()
 def centered_svd(X: Any, n_components: int, *, gram_up_to: int = GRAM_UP_TO) -> tuple[Array, Array, Array]:
     """Leading singular triplets ``(left, values, right)`` of the data minus the mean of each feature.
 
@@ -70,22 +72,20 @@ class _Centered:
             yield rows, difference
 
     def __matmul__(self, B: Array) -> Array:
-        return np.concatenate([block @ B for _, block in self.blocks()])
+        return np.concatenate([product(block, B) for _, block in self.blocks()])
 
     def __rmatmul__(self, A: Array) -> Array:
-        product = np.zeros((len(A), self.shape[1]), self.dtype)
+        total = np.zeros((len(A), self.shape[1]), self.dtype)
         for rows, block in self.blocks():
-            product += A[:, rows] @ block
-        return product
+            total += product_from_left(A[:, rows], block)
+        return total
 
 
 def _gram_basis(centered: _Centered, k: int) -> Array:
     """Leading eigenvectors (n_features, k) of the covariance, computed in double precision."""
     n_features = centered.shape[1]
-    gram = np.zeros((n_features, n_features))
+    squares = np.zeros((n_features, n_features))
     for _, block in centered.blocks():
-        wide = block.astype(np.float64)
-        gram += wide.T @ wide
-    with single_threaded_libraries():  # BLAS threads that wait for a busy core slow down a small problem a hundredfold
-        _, vectors = eigh(gram, subset_by_index=(n_features - k, n_features - 1))
+        squares += gram(block, np.float64, block_entries=GRAM_ENTRIES // PARTIAL_SUMS, n_sums=PARTIAL_SUMS)
+    _, vectors = eigh(squares, subset_by_index=(n_features - k, n_features - 1))
     return np.asarray(vectors, dtype=centered.dtype)
