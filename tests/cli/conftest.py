@@ -1,5 +1,15 @@
+import numpy as np
 import pandas as pd
 import pytest
+
+
+@pytest.fixture
+def blobs():
+    """Three clear groups of 15: too few samples for the check for outliers, which would be most of the work."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(3), 15)
+    centers = 4 * rng.standard_normal((3, 10))
+    return centers[labels] + 0.5 * rng.standard_normal((45, 10)), labels
 
 
 @pytest.fixture

@@ -59,12 +59,12 @@ def test_labels_are_those_of_the_library_with_the_names_of_the_file(here, blobs,
     names, labels, confidence = read(f"new/{name}")
     assert_array_equal(labels, wanted.labels_)
     if name != "out.npy":
-        assert names == [f"wine {row}, old" for row in range(120)]
+        assert names == [f"wine {row}, old" for row in range(45)]
         assert_allclose(confidence, wanted.confidence_, atol=1e-4)
     assert tree(here) == ["in.csv", "new", f"new/{name}"]
     first, second, empty, *table = result.stdout.splitlines()
-    assert first == "120 samples x 10 features of in.csv."
-    assert second == f"3 clusters of 40, 40 and 40 samples; mean confidence {wanted.confidence_.mean():.2f}."
+    assert first == "45 samples x 10 features of in.csv."
+    assert second == f"3 clusters of 15, 15 and 15 samples; mean confidence {wanted.confidence_.mean():.2f}."
     assert empty == ""
     assert table[0].split() == ["n_clusters", "3", "as", "given"]
     assert result.stderr.splitlines()[-1] == f"wrote new/{name}"
@@ -74,7 +74,7 @@ def test_without_a_number_and_without_names_both_are_found(here, blobs):
     np.save("in.npy", blobs[0])
     result = done("in.npy -o out.csv")
     names, labels, _ = read("out.csv")
-    assert names == list(range(120))
+    assert names == list(range(45))
     assert len(np.unique(labels)) == 3
     assert "3 clusters" in result.stdout
 
@@ -119,14 +119,14 @@ def test_arrays_are_selected_and_transposed(here, blobs):
     done("in.npz --key second --transpose -k 3 -o out.npy")
     assert_array_equal(np.load("out.npy"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
     pd.DataFrame(blobs[0]).to_csv("plain.csv", header=False, index=False)
-    assert "119 samples x 10 features" in done("plain.csv --header -k 3 -o out.npy").stdout
-    assert "120 samples x 9 features" in done("plain.csv --index -k 3 -o out.npy").stdout
+    assert "44 samples x 10 features" in done("plain.csv --header -k 3 -o out.npy").stdout
+    assert "45 samples x 9 features" in done("plain.csv --index -k 3 -o out.npy").stdout
 
 
 def test_json_is_all_of_stdout(here):
     result = done("in.csv -k 3 -o out.csv -r r.html --json")
     found = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert (found["samples"], found["features"], found["clusters"], found["sizes"]) == (120, 10, 3, [40, 40, 40])
+    assert (found["samples"], found["features"], found["clusters"], found["sizes"]) == (45, 10, 3, [15, 15, 15])
     assert found["written"] == {"output": "out.csv", "report": "r.html"}
     assert {choice["name"] for choice in found["fit"]["choices"]} >= {"n_clusters", "scaling", "gamma_samples"}
     assert found["fit"]["seconds"]["reading"] > 0
@@ -152,7 +152,7 @@ def test_empty_clusters_are_reported(here, monkeypatch):
             return self
 
     monkeypatch.setattr(command, "CompressiveClustering", Model)
-    assert "2 clusters of 80 and 40 samples (1 of 3 are empty);" in done("in.csv -k 3 -o out.csv -r r.html").stdout
+    assert "2 clusters of 30 and 15 samples (1 of 3 are empty);" in done("in.csv -k 3 -o out.csv -r r.html").stdout
 
 
 # --- AnnData ---
@@ -174,13 +174,13 @@ def test_anndata_gets_its_labels_in_place(here, blobs):
         done("in.h5ad -k 3 -o in.h5ad --column kind")
     found = anndata.read_h5ad("in.h5ad")
     assert list(found.obs.columns) == ["age", "kind", "kind_confidence"]
-    assert_array_equal(found.obs["age"], np.arange(120))
+    assert_array_equal(found.obs["age"], np.arange(45))
     assert_array_equal(found.X, blobs[0].astype(np.float32))
     labels = found.obs["kind"].astype(str).astype(int).to_numpy()
     assert_array_equal(labels, CompressiveClustering(3, random_state=0).fit(blobs[0].astype(np.float32)).labels_)
     X = blobs[0].astype(np.float32)
     assert_allclose(found.obsm["X_kind"], principal_scores(X, 3)[0], atol=1e-4)
-    assert found.obsm["X_kind"].shape == (120, 5)
+    assert found.obsm["X_kind"].shape == (45, 5)
     assert tree(here) == ["in.csv", "in.h5ad"]
 
 
@@ -203,7 +203,7 @@ def test_scores_are_those_of_the_scaled_data(here, monkeypatch):
 @pytest.mark.parametrize("column", ["cell", "_index", ".", "a/b", "sample", "confidence"])
 def test_a_column_that_the_file_cannot_take_is_an_error_before_any_work(here, monkeypatch, blobs, column):
     anndata = pytest.importorskip("anndata")
-    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(120)], name="cell"))
+    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(45)], name="cell"))
     anndata.AnnData(blobs[0], obs=obs).write_h5ad("in.h5ad")
     before = (here / "in.h5ad").read_bytes()
     monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
@@ -217,7 +217,7 @@ def test_a_column_that_the_file_cannot_take_is_an_error_before_any_work(here, mo
 
 def test_the_confidence_must_not_take_the_place_of_the_names_either(here, monkeypatch, blobs):
     anndata = pytest.importorskip("anndata")
-    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(120)], name="label_confidence"))
+    obs = pd.DataFrame(index=pd.Index([f"c{i}" for i in range(45)], name="label_confidence"))
     anndata.AnnData(blobs[0], obs=obs).write_h5ad("in.h5ad")
     monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
     assert failure(run("in.h5ad -o in.h5ad"))[0].startswith("--column must not be 'label_confidence', which holds")
@@ -227,7 +227,7 @@ def test_anndata_of_an_old_layout_is_an_error_before_any_work(here, monkeypatch,
     h5py = pytest.importorskip("h5py")
     with h5py.File("old.h5ad", "w") as file:
         file["X"] = blobs[0]
-        file["obs"] = np.array([(f"c{i}".encode(),) for i in range(120)], dtype=[("index", "S5")])
+        file["obs"] = np.array([(f"c{i}".encode(),) for i in range(45)], dtype=[("index", "S5")])
     monkeypatch.setattr(command, "CompressiveClustering", lambda **_: pytest.fail("it has begun"))
     assert failure(run("old.h5ad -o new.h5ad"))[0].startswith("old.h5ad has no table of samples (obs)")
 

@@ -103,11 +103,11 @@ def test_missing_values_are_counted_and_handed_on(monkeypatch, sparse, preparati
 
 
 def test_missing_values_are_reported(here, blobs):
-    pd.DataFrame(with_missing(blobs[0], (3, 4), (50, 2)), columns=list("abcdefghij")).to_csv("missing.csv", index=False)
+    pd.DataFrame(with_missing(blobs[0], (3, 4), (20, 2)), columns=list("abcdefghij")).to_csv("missing.csv", index=False)
     result = done("missing.csv -k 3 -o out.h5ad -r r.html")
-    assert result.stdout.splitlines()[1] == "Prepared: 2 of 1200 values are missing."
-    assert "3 clusters of 40, 40 and 40 samples" in result.stdout
-    assert "2 of 1200 values are missing" in (here / "r.html").read_text(encoding="utf-8")
+    assert result.stdout.splitlines()[1] == "Prepared: 2 of 450 values are missing."
+    assert "3 clusters of 15, 15 and 15 samples" in result.stdout
+    assert "2 of 450 values are missing" in (here / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 from unittest.mock import Mock
 

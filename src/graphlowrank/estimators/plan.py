@@ -181,7 +181,8 @@ class _Pilot:
         """Return the seconds of each stage on all samples, and those of loading compiled code."""
         sizes = (min(PILOT_SAMPLES[0], self.n_samples), min(PILOT_SAMPLES[1], self.n_samples))
         downsampling = self.n_samples / self.kept[0]
-        first, small, large = (self.fit(size, downsampling) for size in (sizes[0], *sizes))
+        first, small = (self.fit(sizes[0], downsampling) for _ in range(2))
+        large = self.fit(sizes[1], downsampling) if sizes[1] > sizes[0] else small
         loading = max(sum(first.values()) - sum(small.values()), 0.0)
         found = {name: self.extrapolate(name, small.get(name, 0.0), large[name], sizes) for name in large}
         if self.n_samples <= sizes[1]:
