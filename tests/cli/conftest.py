@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def blobs():
     """Three clear groups of 15: too few samples for the check for outliers, which would be most of the work."""
     rng = np.random.default_rng(1)

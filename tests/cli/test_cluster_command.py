@@ -52,19 +52,24 @@ def read(name):
     return table["sample"].tolist(), table["label"].to_numpy(), table["confidence"].to_numpy()
 
 
+@pytest.fixture(scope="module")
+def fitted(blobs):
+    """What the library makes of the input."""
+    return CompressiveClustering(3, random_state=0, n_jobs=1).fit(blobs[0])
+
+
 @pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet", "out.json", "out.npz", "out.npy", "out.h5ad"])
-def test_labels_are_those_of_the_library_with_the_names_of_the_file(here, blobs, name):
+def test_labels_are_those_of_the_library_with_the_names_of_the_file(here, fitted, name):
     result = done(f"in.csv -k 3 -o new/{name} --threads 1")
-    wanted = CompressiveClustering(3, random_state=0, n_jobs=1).fit(blobs[0])
     names, labels, confidence = read(f"new/{name}")
-    assert_array_equal(labels, wanted.labels_)
+    assert_array_equal(labels, fitted.labels_)
     if name != "out.npy":
         assert names == [f"wine {row}, old" for row in range(45)]
-        assert_allclose(confidence, wanted.confidence_, atol=1e-4)
+        assert_allclose(confidence, fitted.confidence_, atol=1e-4)
     assert tree(here) == ["in.csv", "new", f"new/{name}"]
     first, second, empty, *table = result.stdout.splitlines()
     assert first == "45 samples x 10 features of in.csv."
-    assert second == f"3 clusters of 15, 15 and 15 samples; mean confidence {wanted.confidence_.mean():.2f}."
+    assert second == f"3 clusters of 15, 15 and 15 samples; mean confidence {fitted.confidence_.mean():.2f}."
     assert empty == ""
     assert table[0].split() == ["n_clusters", "3", "as", "given"]
     assert result.stderr.splitlines()[-1] == f"wrote new/{name}"
@@ -88,11 +93,11 @@ def test_one_seed_gives_the_same_bytes_whatever_the_threads(here):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")
-def test_links_are_followed(here, blobs):
+def test_links_are_followed(here, fitted):
     (here / "out.npy").symlink_to("labels.bin")
     done("in.csv -k 3 -o out.npy")
     assert (here / "out.npy").is_symlink()
-    assert_array_equal(np.load("labels.bin"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
+    assert_array_equal(np.load("labels.bin"), fitted.labels_)
 
 
 def test_options_reach_the_model(here, monkeypatch):
@@ -114,10 +119,10 @@ def test_options_reach_the_model(here, monkeypatch):
         assert "downsampling" not in seen.call_args.kwargs
 
 
-def test_arrays_are_selected_and_transposed(here, blobs):
+def test_arrays_are_selected_and_transposed(here, blobs, fitted):
     np.savez("in.npz", first=np.ones((3, 3)), second=blobs[0].T)
     done("in.npz --key second --transpose -k 3 -o out.npy")
-    assert_array_equal(np.load("out.npy"), CompressiveClustering(3, random_state=0).fit(blobs[0]).labels_)
+    assert_array_equal(np.load("out.npy"), fitted.labels_)
     pd.DataFrame(blobs[0]).to_csv("plain.csv", header=False, index=False)
     assert "44 samples x 10 features" in done("plain.csv --header -k 3 -o out.npy").stdout
     assert "45 samples x 9 features" in done("plain.csv --index -k 3 -o out.npy").stdout
