@@ -1,5 +1,7 @@
 """Images from few measurements: the solver against others, certificates of optimality, and the choice of gamma."""
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,7 +26,7 @@ from graphlowrank.tomography import (
 )
 from graphlowrank.tomography import reconstruct as front_door
 from graphlowrank.tomography.problem import HuberLoss, Measurements, Smoothness, descend, objective, optimality
-from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path
+from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, Reconstruction, gamma_path
 
 N = 24
 ANGLES = np.arange(0, 180, 10)
@@ -39,6 +41,12 @@ def phantom():
 @pytest.fixture(scope="module", name="A")
 def projections():
     return projection_matrix((N, N), ANGLES)
+
+
+@pytest.fixture
+def one_split(monkeypatch):
+    """Validate once instead of four times, where the test is not of how well that chooses."""
+    monkeypatch.setattr(sys.modules[Reconstruction.__module__], "MAX_SPLITS", 1)
 
 
 # --- conjugate gradients with a bound ----------------------------------------------------------------------------
@@ -177,7 +185,7 @@ def test_it_beats_least_squares_stopped_where_that_is_best(A, noise, seed):
     clean = A @ image.ravel()
     b = clean + noise * clean.max() * np.random.default_rng(seed).standard_normal(len(clean))
     stopped = [lsqr(A, b, atol=0, btol=0, conlim=0, iter_lim=n)[0].reshape(N, N) for n in range(1, 60)]
-    found = reconstruct(A, b, (N, N), nonnegative=True)
+    found = reconstruct(A, b, (N, N), nonnegative=True, tol=1e-3)
     assert psnr(image, found.image) > max(psnr(image, np.maximum(x, 0)) for x in stopped) + 0.5
 
 
@@ -185,17 +193,17 @@ def test_noise_asks_for_chains_and_repeated_rows_do_not(A):
     rng = np.random.default_rng(0)
     noisy = A @ scene().ravel()
     noisy += 0.05 * noisy.max() * rng.standard_normal(len(noisy))
-    assert reconstruct(A, noisy, (N, N)).chain > 0
+    assert reconstruct(A, noisy, (N, N), tol=1e-3).chain > 0
     lines = rng.permutation(np.arange(N) % 4)
     weave = rng.random((4, 4))[lines][:, rng.permutation(lines)]  # neighbours differ, others are the same
-    assert reconstruct(A, A @ weave.ravel(), (N, N)).chain == 0
+    assert reconstruct(A, A @ weave.ravel(), (N, N), tol=1e-3).chain == 0
 
 
 def test_missing_pixels_are_told_by_their_neighbours():
     image = scene()
     seen = np.random.default_rng(0).random((N, N)) < 0.3
     B = entry_sampling(seen)
-    found = reconstruct(B, B @ image.ravel(), (N, N))
+    found = reconstruct(B, B @ image.ravel(), (N, N), tol=1e-3)
     nearest = NearestNDInterpolator(np.argwhere(seen), image[seen])(*np.mgrid[:N, :N])
     assert psnr(image, found.image) > psnr(image, nearest) + 1
 
@@ -220,6 +228,7 @@ def test_a_reading_that_no_other_tells_of_does_not_decide():
     assert reconstruct(B, b, (N, N), nonnegative=True, tol=1e-3, chain=0.5).gamma_samples < 0.5
 
 
+@pytest.mark.usefixtures("one_split")
 def test_what_is_worse_and_worse_is_not_tried(A):
     image = scene()
     clean = A @ image.ravel()
@@ -229,6 +238,7 @@ def test_what_is_worse_and_worse_is_not_tried(A):
     assert min(gammas) == GAMMAS[GAMMAS.index(found.gamma_samples) + PATIENCE]
 
 
+@pytest.mark.usefixtures("one_split")
 def test_a_chosen_gamma_given_gives_the_same_image(A, phantom):
     b = A @ phantom.ravel()
     auto = reconstruct(A, b, (N, N))
@@ -307,6 +317,7 @@ def test_more_noise_asks_for_more_smoothing(A, phantom):
         assert gammas[1] > gammas[0]
 
 
+@pytest.mark.usefixtures("one_split")
 def test_the_discrepancy_is_met(A, phantom):
     sd = 0.3
     b = A @ phantom.ravel() + sd * np.random.default_rng(0).standard_normal(A.shape[0])
@@ -318,6 +329,7 @@ def test_the_discrepancy_is_met(A, phantom):
     assert sharpest.gamma_samples == min(GAMMAS)
 
 
+@pytest.mark.usefixtures("one_split")
 def test_it_repeats(A, phantom):
     b, given = A @ phantom.ravel(), {"gamma_features": 3.0, "gamma_samples": 3.0, "tol": 1e-3}
     one, two = (reconstruct(A, b, (N, N), n_jobs=n, **given) for n in (1, 2))
@@ -325,6 +337,7 @@ def test_it_repeats(A, phantom):
     assert one.tried == two.tried
 
 
+@pytest.mark.usefixtures("one_split")
 @pytest.mark.parametrize("shape", [(1, 9), (9, 1), (2, 3), (4, 4)])
 def test_tiny_images(shape):
     n = shape[0] * shape[1]
