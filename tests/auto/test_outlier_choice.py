@@ -121,8 +121,8 @@ def test_sparse_data_are_not_filtered():
 @pytest.mark.parametrize("size", [30, 1000])
 def test_clusters_survive_outliers_of_any_size(size):
     rng = np.random.default_rng(0)
-    y = rng.integers(4, size=600)
-    clean = 2 * rng.standard_normal((4, 30))[y] + 0.5 * rng.standard_normal((600, 30))
+    y = rng.integers(4, size=300)
+    clean = 2 * rng.standard_normal((4, 30))[y] + 0.5 * rng.standard_normal((300, 30))
     X = np.where(rng.random(clean.shape) < 0.1, size * rng.standard_normal(clean.shape), clean)
     assert clustering_error(y, CompressiveClustering(4, random_state=0).fit_predict(X)) < 0.02
     assert clustering_error(y, CompressiveClustering(4, robust_graphs=False, random_state=0).fit_predict(X)) > 0.2

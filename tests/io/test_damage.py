@@ -6,6 +6,8 @@ import pytest
 from graphlowrank.io import worker
 
 GUARDED = [kind for kind in made.FORMATS if kind.startswith(("h5", "mat", "mtx", "zarr"))]  # a process each: fewer
+# HDF5 compares the length of a file with what its head says before anything else is read: once is enough.
+HDF5 = {"h5 gzip", "h5 lzf", "h5 sparse", "h5ad", "mat 7.3", "mat 7.3 sparse"}
 OTHERS = [kind for kind in made.FORMATS if kind not in GUARDED]
 
 
@@ -23,7 +25,7 @@ def test_damage_is_refused_or_harmless(tmp_path, kind):
 @pytest.mark.parametrize("kind", GUARDED)
 def test_damage_to_guarded_formats(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(worker, "TIMEOUT", 5.0)
-    check(kind, range(2), tmp_path)
+    check(kind, [0], tmp_path)
 
 
 @pytest.mark.parametrize("kind", made.FORMATS)
@@ -35,6 +37,7 @@ def test_truncated_anywhere(tmp_path, kind):
     raw = path.read_bytes()
     last = len(raw) - (40 if path.suffix == ".mtx" else 1)  # a last number with fewer digits is one, too
     sizes = {len(raw) // 2, last} if kind in GUARDED else {1, *range(0, last, max(1, len(raw) // 12)), last}
+    sizes = {last} if kind in HDF5 else sizes
     for size in sorted(sizes):
         path.write_bytes(raw[:size])
         outcome, text = made.outcome_of(tmp_path / name, options)

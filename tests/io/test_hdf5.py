@@ -4,6 +4,7 @@ import sys
 
 import h5py
 import numpy as np
+import pytest
 import whole_files as made
 import zarr
 from numpy.testing import assert_array_equal
@@ -12,6 +13,7 @@ from whole_files import FEATURES, SAMPLES, S, X, cells, refused, values_of
 from graphlowrank.io import read
 
 
+@pytest.mark.usefixtures("without_worker")
 def test_arrays_in_groups(tmp_path):
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["one/a"] = X
@@ -28,6 +30,7 @@ def test_arrays_in_groups(tmp_path):
     refused(tmp_path / "x.zarr", "several tables: b, one/a")
 
 
+@pytest.mark.usefixtures("without_worker")
 def test_anndata(tmp_path):
     data = cells()
     data.raw = data
@@ -46,6 +49,7 @@ def test_anndata(tmp_path):
     refused(tmp_path / "x.h5ad", "holds no graph 'distances'; it holds connectivities", graph="distances")
 
 
+@pytest.mark.usefixtures("without_worker")
 def test_anndata_by_columns_and_packed(tmp_path):
     cells(S.tocsc()).write_h5ad(tmp_path / "x.h5ad", compression="gzip")
     assert_array_equal(values_of(read(tmp_path / "x.h5ad")), S.toarray())
@@ -94,6 +98,7 @@ def test_other_hdf5(tmp_path):
     refused(path, "damaged")
 
 
+@pytest.mark.usefixtures("without_worker")
 def test_cells_of_10x_genomics(tmp_path):
     by_cell = S.T.tocsc()  # genes by cells, by columns
     with h5py.File(tmp_path / "x.h5", "w") as file:

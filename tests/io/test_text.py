@@ -213,7 +213,7 @@ def outcome(path, engine):
     return table
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(contents())
 @example('"1"2,3\n')
 @example('a,b\n1,"2"\n"3",4\n')

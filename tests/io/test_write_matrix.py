@@ -77,7 +77,7 @@ def check_round_trip(path, table):
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
 def test_round_trip(tmp_path, extension):
-    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
     @given(tables())
     def check(table):
         check_round_trip(tmp_path / f"x.{extension}", table)

@@ -1,5 +1,6 @@
 """The page of the demo, and what all pages share."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -57,6 +58,18 @@ def test_what_is_missing_is_named(monkeypatch, extra):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=rf"Pages need Jinja: pip install graphlowrank\[{extra}\]"):
         render("demo.html", extra=extra)
+
+
+def test_importing_pages_loads_neither_jinja_nor_pillow():
+    code = """
+import sys
+from importlib import import_module
+for name in ("report.fit_page", "report.video_page", "video.report"):
+    import_module(f"graphlowrank.{name}")
+    print(name, sorted({"jinja2", "PIL", "matplotlib"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "report.fit_page []\nreport.video_page []\nvideo.report []\n"
 
 
 PAGES = {"demo": make_demo, "video": lambda: make_report(make_gallery()).to_html()}
