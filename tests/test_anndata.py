@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from functools import cache
 
 import anndata
 import numpy as np
@@ -46,6 +47,11 @@ def by_hand(X, **options):
     return CompressiveClustering(3, random_state=0, **options).fit(X)
 
 
+@cache
+def of_logarithms():
+    return by_hand(logarithms(make_counts()[0]))
+
+
 def labels_of(adata, key="graphlowrank"):
     return adata.obs[key].astype(str).astype(int).to_numpy()
 
@@ -58,7 +64,7 @@ def test_labels_are_those_of_the_logarithms(kind):
     counts, kinds = make_counts()
     adata = cells(kind(counts))
     assert ours.cluster(adata, 3, random_state=0) is None
-    wanted = by_hand(logarithms(counts))
+    wanted = of_logarithms()
     assert clustering_error(wanted.labels_, labels_of(adata)) == 0
     assert clustering_error(kinds, labels_of(adata)) == 0
     assert_allclose(adata.obs["graphlowrank_confidence"], wanted.confidence_, atol=1e-3)
@@ -81,7 +87,7 @@ def test_what_is_no_count_is_left_alone_unless_asked():
     X = logarithms(make_counts()[0])
     adata = cells(X)
     ours.cluster(adata, 3, random_state=0)
-    assert_array_equal(labels_of(adata), by_hand(X).labels_)
+    assert_array_equal(labels_of(adata), of_logarithms().labels_)
     assert adata.uns["graphlowrank"]["prepared"] == []
     ours.cluster(adata, 3, normalize_counts=True, key_added="again", random_state=0)
     assert_array_equal(labels_of(adata, "again"), by_hand(logarithms(X)).labels_)
@@ -205,7 +211,7 @@ def test_files_and_objects_backed_by_them(tmp_path, kind):
         assert backed.isbacked
         for each in (adata, backed):  # blocks of rows of what lies by columns would each be a pass through all of it
             assert getattr(ours._matrix(each, None, None)[0], "format", "csr") == "csr"
-        assert clustering_error(by_hand(logarithms(counts)).labels_, labels_of(backed)) == 0
+        assert clustering_error(of_logarithms().labels_, labels_of(backed)) == 0
         with pytest.raises(ValueError, match="backed by a file and cannot be copied"):
             ours.cluster(backed, 3, copy=True)
         backed.file.close()

@@ -26,6 +26,9 @@ from helpers import interruptible
 
 FPS = 12.5
 INPUTS = ["in.mp4", "in.gif", "in.npy", "in.npz", "pictures"]
+OUTPUTS = [".mp4", ".webm", "", ".npz", ".npy"]
+# Inputs and outputs have only the rate and the colors in common, and two of each suffice for those.
+PAIRS = [(a, b) for a in INPUTS for b in OUTPUTS if a in {"in.mp4", "in.npy"} or b in {".mp4", ".npz"}]
 HELP = "see graphlowrank video --help, or run it again with --debug to see where it failed"
 PLACE = "choose another place for the output"
 INPUT = "check the name of the input, and that it may be read"
@@ -111,8 +114,7 @@ def failure(result):
     return cause.removeprefix("error: "), remedy
 
 
-@pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("kind", [".mp4", ".webm", "", ".npz", ".npy"])
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_every_input_becomes_every_output(here, folder, name, kind):
     result = run(folder / name, f"--background background{kind} --foreground foreground{kind} --mask mask{kind}")
     assert result.exit_code == 0, result.output
