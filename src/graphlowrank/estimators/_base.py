@@ -27,7 +27,8 @@ from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..options import Options, check_count, is_auto
 from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
-from ..preprocessing.missing import check_observed
+from ..preprocessing.missing import check_observed, without_mask
+from ..preprocessing.sparse import canonical_csr
 from ..records import Compressed, LossWeights, Run
 from ..sampling import check_indices
 from .fit_report import FitReport, graph_summary
@@ -61,20 +62,23 @@ class GraphEstimator(BaseEstimator):
         return Options.of(self.get_params(deep=False))
 
     def _validated(self, X: MatrixLike, mask: ArrayLike | None = None, **options: Any) -> Any:
-        """Check the data by scikit-learn with its ``options``; entries that the ``mask`` excludes become NaN."""
+        """Check the data by scikit-learn with its ``options``; entries that a mask excludes become NaN."""
+        X = without_mask(X)
         if sp.issparse(X) and mask is not None:
             raise ValueError("mask needs dense data: entries that a sparse matrix does not store are zeros.")
         finite: Any = "allow-nan" if self._accepts_missing and not sp.issparse(X) else True
         accepted: Any = "csr" if self._accepts_sparse else False
         options = {"accept_sparse": accepted, "ensure_all_finite": finite if mask is None else False} | options
         X = validate_data(self, X, dtype=DTYPES, order="C", **options)
-        if self._accepts_sparse and sp.issparse(X):
-            return as_shifted_sparse(X)
+        if sp.issparse(X):
+            return as_shifted_sparse(X) if self._accepts_sparse else canonical_csr(X)
         observed = check_mask(mask, X.shape)
         if observed is not None:
             if not np.isfinite(X).all(where=observed):
                 raise ValueError("X contains NaN or infinity where the mask is True (observed).")
             X = X if observed.all() else np.where(observed, X, X.dtype.type(np.nan))
+        if has_missing(X):
+            check_observed(X, ["sample"])
         return X
 
     def _check_training_data(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, MatrixLike, RandomState
 from ..auto import AS_GIVEN, DEFAULT_RANK, Choice, choose_laplacian
@@ -18,7 +18,7 @@ from ..models.gnmf import nonnegative_scores
 from ..options import check_choice, check_number
 from ..pipeline import build_graph
 from ..records import Run
-from ._base import DTYPES, ComponentTransformer
+from ._base import ComponentTransformer
 
 SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading singular directions
 
@@ -91,7 +91,7 @@ class GraphEmbedding(ComponentTransformer):
             Samples, like those of ``fit``.
         """
         check_is_fitted(self)
-        return self._scores(validate_data(self, X, dtype=DTYPES, reset=False, **self._checks))
+        return self._scores(self._validated(X, reset=False, **self._checks))
 
     def _scores(self, X: Array) -> Array:
         return least_squares_scores(X, self.components_, self.offset_)

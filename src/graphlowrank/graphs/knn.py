@@ -8,6 +8,7 @@ from sklearn.utils import check_array, check_random_state
 from .._threads import limit_threads
 from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
+from ..preprocessing.missing import without_mask
 from ..preprocessing.sparse import Data, as_shifted_sparse, is_sparse
 from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
@@ -68,7 +69,7 @@ def _checked_points(X: ArrayLike | Data | sp.sparray) -> Data:
     options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "input_name": "X"}
     if sp.issparse(X):
         return as_shifted_sparse(check_array(X, accept_sparse="csr", **options))
-    checked: Array = check_array(X, ensure_all_finite="allow-nan", **options)
+    checked: Array = check_array(without_mask(X), ensure_all_finite="allow-nan", **options)
     return checked
 
 

@@ -1,5 +1,6 @@
 """Extreme eigenvalues of symmetric matrices."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -7,11 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.exceptions import ConvergenceWarning
 
 from .._typing import Array
 
 SMALL = 64  # rows; below, a dense solver is faster than a Lanczos run
 LANCZOS_TOL = 1e-4  # relative residual; at 1e-3, a SAFETY of 1 % was too little for one graph in thousands
+DENSE_UP_TO = 5000  # rows of a matrix that is formed if Lanczos fails
+LOOSE_TOL = 1e-5
 SAFETY = 1.01  # Lanczos values converge from below, and may have settled on a close second eigenvalue
 
 
@@ -41,16 +45,28 @@ def dense_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
 
 
 def lanczos_eigenpairs(
-    product: Callable[[Array], Array], n: int, k: int, *, failure: str, **options: Any
+    product: Callable[[Array], Array], n: int, k: int, *, failure: str, tol: float, shift: float = 0.0, **options: Any
 ) -> tuple[Array, Array]:
-    """Return the same of a matrix (n, n) given by its product with a vector; ``options`` as for scipy's ``eigsh``."""
-    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    try:
-        values, vectors = eigsh(operator, k, which="LA", v0=_start(n), **options)
-    except ArpackNoConvergence as error:
-        raise ArithmeticError(failure) from error
-    order = np.argsort(-values)
-    return values[order], vectors[:, order]
+    """Return the same of a matrix A (n, n) given by its products with dense matrices (n, m).
+
+    Accuracy is relative to the eigenvalues of ``A + shift I``, so ``shift`` makes it possible for those near 0.
+    Coinciding eigenvalues are hard for Lanczos: if it fails, a small matrix is formed, and for a large one the
+    tolerance is raised to 1e-5, with a warning. Other ``options`` are those of scipy's ``eigsh``.
+    """
+    operator = LinearOperator((n, n), matvec=lambda v: product(v[:, None]).ravel() + shift * v, dtype=np.float64)
+    for accuracy in (tol, LOOSE_TOL):
+        try:
+            values, vectors = eigsh(operator, k, which="LA", v0=_start(n), tol=accuracy, **options)
+        except ArpackNoConvergence:
+            if n <= DENSE_UP_TO:
+                return dense_eigenpairs(product(np.eye(n)), k)
+            continue
+        if accuracy > tol:
+            message = f"eigenvectors are accurate to {accuracy:g} only, since some eigenvalues nearly coincide."
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        order = np.argsort(-values)
+        return values[order] - shift, vectors[:, order]
+    raise ArithmeticError(failure)
 
 
 def _start(n: int) -> Array:

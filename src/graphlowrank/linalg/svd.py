@@ -98,7 +98,7 @@ def orthonormal_product(A: Array, B: Array) -> tuple[Array, Array, Array]:
     with single_threaded_libraries():
         q_a, r_a = np.linalg.qr(A)
         q_b, r_b = np.linalg.qr(B)
-        u, values, vt = np.linalg.svd(r_a @ r_b.T)
+        u, values, vt = np.linalg.svd(r_a @ r_b.T, full_matrices=False)
         return _fix_signs(q_a @ u, values, q_b @ vt.T)
 
 

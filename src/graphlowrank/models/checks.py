@@ -5,11 +5,14 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
+from ..preprocessing.missing import without_mask
+
+SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
 
 
 def as_real(X: Any) -> Array:
     """Return ``X`` as a contiguous matrix of single or double precision."""
-    X = np.asarray(X)
+    X = np.asarray(without_mask(X))
     return np.ascontiguousarray(X, dtype=precision_of(X))
 
 
@@ -28,6 +31,11 @@ def largest_entry(X: Array) -> float:
     if not np.isfinite(largest):
         raise ValueError("X contains NaN or infinity.")
     return largest
+
+
+def safe_unit(largest: float) -> float:
+    """Return a unit in which data with this largest entry can be squared twice in single precision, 1 if possible."""
+    return 1.0 if SAFE_RANGE[0] <= largest <= SAFE_RANGE[1] or largest == 0 else largest
 
 
 def check_mask(mask: Any, shape: tuple[int, ...]) -> Array | None:

@@ -12,7 +12,7 @@ from .._typing import Array
 from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.products import product, spmm
 from ..linalg.svd import positive_signs
-from .checks import as_real, check_laplacian, largest_entry
+from .checks import as_real, check_laplacian, largest_entry, safe_unit
 
 DENSE_UP_TO = 500  # samples; all eigenvectors then take less time than a few by Lanczos
 MANY, DENSE_FOR_MANY = 1 / 30, 5000  # and up to 5000 if more than this share of them is requested
@@ -75,7 +75,8 @@ def solve_glpca(
     array([ 0.707,  0.   , -0.707])
     """
     X = as_real(X)
-    largest_entry(X)
+    unit = safe_unit(largest_entry(X))
+    X = X if unit == 1 else X / X.dtype.type(unit)
     n = len(X)
     check_laplacian(L_samples, n)
     if not 1 <= n_components < n:
@@ -94,11 +95,11 @@ def solve_glpca(
                 "thin parts of the graph. Lower beta or raise n_neighbors."
             )
             values, scores = lanczos_eigenpairs(
-                lambda v: quality(v.reshape(-1, 1)).ravel(), n, n_components, failure=failure,
-                ncv=min(n, 3 * n_components + 40), tol=TOLERANCES[X.dtype], maxiter=RESTARTS,
+                quality, n, n_components, failure=failure, tol=TOLERANCES[X.dtype], shift=1.0,
+                ncv=min(n, 3 * n_components + 40), maxiter=RESTARTS,
             )  # fmt: skip
         scores = (scores * positive_signs(scores)).astype(X.dtype)
-        return Embedding(scores, product(scores.T, X), values)
+        return Embedding(scores, product(scores.T, X) * X.dtype.type(unit), values)
 
 
 def _quality(X: Array, L_samples: Any, beta: float, null: Array) -> Callable[[Array], Array]:

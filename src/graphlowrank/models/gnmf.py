@@ -14,9 +14,11 @@ from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.products import dot, product, spmm
 from ..linalg.svd import leading_svd
+from ..preprocessing.missing import without_mask
+from ..preprocessing.sparse import canonical_csr
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
-from .checks import check_gamma, check_laplacian, precision_of
+from .checks import check_gamma, check_laplacian, precision_of, safe_unit
 
 UpdatesName = Literal["accelerated", "multiplicative"]
 
@@ -26,7 +28,6 @@ INNER_RTOL = 0.1  # inner steps end once one moves less than this share of the f
 WINDOW = 10  # iterations over which the stopping rule compares the objective
 CLOSE = 0.01  # of ||X||^2; the stopping rule is relative to at least this objective
 CANCELLATION = 1e5  # eps of ||X||^2; below, the residual is summed entry by entry, not as a difference of sums
-SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
 BLOCK_ENTRIES = 2_000_000  # entries of X made dense at a time
 ROUNDING = 1e-6  # of the largest entry of a singular vector; smaller ones count as 0
 
@@ -115,12 +116,12 @@ def solve_gnmf(
     """
     X, largest = _validated(X)
     _check_options(X, L_samples, n_components, gamma, init, updates, tol, max_iter)
-    unit = 1.0 if SAFE_RANGE[0] <= largest <= SAFE_RANGE[1] or largest == 0 else largest
+    unit = safe_unit(largest)
     with single_threaded_libraries():
         problem = _Problem(X if unit == 1 else X / X.dtype.type(unit), L_samples, float(gamma))
         S, C = starting_factors(problem.X, n_components, init, check_random_state(random_state), unit)
         found = _descend(problem, S, C, updates, tol, max_iter, callback)
-    objective = [value * unit**2 for value in found.objective]
+    objective = [value * unit * unit for value in found.objective]
     return replace(found, scores=found.scores * X.dtype.type(unit), objective=objective)
 
 
@@ -328,7 +329,7 @@ def unit_components(S: Array, C: Array, C_last: Array) -> tuple[Array, Array]:
 
 def _validated(X: Any) -> tuple[Any, float]:
     """``X`` in single or double precision, dense by rows or CSR, and its largest entry."""
-    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    X = canonical_csr(X) if sp.issparse(X) else np.asarray(without_mask(X))
     X = X.astype(precision_of(X), copy=False)
     entries = X.data if sp.issparse(X) else X
     largest, smallest = float(entries.max(initial=0)), float(entries.min(initial=0))

@@ -11,7 +11,7 @@ from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.products import product
 from ..linalg.svd import positive_signs
 from ..solvers.conjugate_gradients import solve_spd
-from .checks import as_real, check_gamma, check_laplacian, largest_entry
+from .checks import as_real, check_gamma, check_laplacian, largest_entry, safe_unit
 from .glpca import Embedding
 
 DENSE_UP_TO = 300  # features; one block of systems then takes less time than Lanczos with one vector at a time
@@ -49,11 +49,13 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
     check_gamma(gamma)
     if not 1 <= n_components <= min(n, p):
         raise ValueError(f"n_components must be between 1 and {min(n, p)}, got {n_components}.")
-    if largest_entry(X) == 0:  # any components are optimal
+    largest = largest_entry(X)
+    if largest == 0:  # any components are optimal
         return Embedding(
             np.zeros((n, n_components), X.dtype), np.eye(n_components, p, dtype=X.dtype), np.zeros(n_components)
         )
-    tol = TOLERANCES[X.dtype]
+    unit = safe_unit(largest)
+    X, tol = X if unit == 1 else X / X.dtype.type(unit), TOLERANCES[X.dtype]
     system = sp.csr_array(sp.eye_array(n, format="csr") + gamma * sp.csr_array(L_samples)).astype(X.dtype)
 
     def smooth(B: Array) -> Array:
@@ -61,8 +63,8 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
             return B
         return solve_spd(system, B, X0=B, tol=tol).warn_unless_converged("MMF", "lower gamma").X
 
-    def covariance(v: Array) -> Array:
-        return product(X.T, smooth(product(X, v.reshape(-1, 1).astype(X.dtype)))).astype(np.float64).ravel()
+    def covariance(V: Array) -> Array:
+        return product(X.T, smooth(product(X, V.astype(X.dtype)))).astype(np.float64)
 
     if dense is None:
         dense = p <= DENSE_UP_TO or 3 * n_components > p
@@ -73,4 +75,6 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
             failure = f"{n_components} components of {p} features did not converge; ask for fewer."
             values, components = lanczos_eigenpairs(covariance, p, n_components, failure=failure, tol=10 * tol)
         components = (components * positive_signs(components)).astype(X.dtype)
-        return Embedding(smooth(product(X, components)), np.ascontiguousarray(components.T), values)
+        scores = smooth(product(X, components)) * X.dtype.type(unit)
+    with np.errstate(over="ignore", under="ignore"):
+        return Embedding(scores, np.ascontiguousarray(components.T), values * unit * unit)

@@ -6,10 +6,22 @@ these entries weight 0 in its loss, so the graphs or the low rank determine them
 ignores NaN of new samples, ``predict`` imputes them.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from .._typing import Array
 from .sparse import Data, is_sparse
+
+
+def without_mask(X: Any) -> Any:
+    """``X``, if it is a masked array with masked entries as NaN: other libraries would read what is stored there."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
 
 
 def has_missing(X: Data) -> bool:
@@ -58,10 +70,10 @@ def column_median(X: Array) -> Array:
     return medians
 
 
-def check_observed(X: Array) -> None:
+def check_observed(X: Array, names: Sequence[str] = ("sample", "feature")) -> None:
     """Raise if a sample or a feature has no observed entry."""
     observed = ~np.isnan(X)
-    for axis, name in ((1, "sample"), (0, "feature")):
+    for axis, name in zip((1, 0), names, strict=False):
         empty = np.flatnonzero(~observed.any(axis=axis))
         if empty.size:
             more = f" ({empty.size} such {name}s)" if empty.size > 1 else ""

@@ -134,6 +134,8 @@ def reduce_graph(
     """
     if graph is None or len(keep) == graph.n_nodes:
         return graph
+    if len(keep) == 1:
+        return Graph(sp.csr_array((1, 1), dtype=graph.weights.dtype))
     if reduction == "rebuild":
         return knn_graph(points[keep], min(n_neighbors, len(keep) - 1), random_state=random_state)
     method, rng = _chosen_method(reduction, graph), check_random_state(random_state)
