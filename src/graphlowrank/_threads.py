@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from numbers import Integral
 from threading import Lock
 from typing import Any
 
@@ -15,6 +16,7 @@ from threadpoolctl import LibController, OpenBLASController, ThreadpoolControlle
 
 _allowed: ContextVar[int | None] = ContextVar("graphlowrank_threads", default=None)
 
+MAX_THREADS = 1024  # more would only exhaust the system
 CHUNKS_PER_THREAD = 8  # balances uneven rows; Ctrl-C takes effect within an eighth of the loop
 
 
@@ -28,9 +30,11 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """Convert ``n_jobs`` to a number of threads: None and -1 mean all cores, -2 all but one."""
     if n_jobs is None:
         return available_cores()
+    if not isinstance(n_jobs, Integral):
+        raise ValueError(f"n_jobs must be None or an integer; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use None for all cores or 1 for a single thread.")
-    return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def current_threads() -> int:

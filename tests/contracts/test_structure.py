@@ -26,6 +26,7 @@ LAYERS = [
 ]
 BASE = {
     "_backend",
+    "_checks",
     "_literals",
     "_files",
     "_progress",

@@ -13,3 +13,8 @@ class Choice:
     name: str
     value: Any
     reason: str  # a sentence
+
+    def check(self) -> None:
+        """Raise ValueError unless name and reason are text."""
+        if not isinstance(self.name, str) or not isinstance(self.reason, str):
+            raise ValueError("a choice must have a name and a reason.")

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._checks import check_floats
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.products import product
@@ -46,6 +47,16 @@ class LowRankMatrix:
 
     ndim = 2
     __array_ufunc__ = None  # numpy must hand `array @ M` to us instead of asking for the decoded matrix
+
+    def check(self) -> None:
+        """Raise ValueError unless the factors fit together and are finite."""
+        n, p, k = (len(np.atleast_1d(part)) for part in (self.left, self.right, self.singular_values))
+        check_floats(self.left, "left", (n, k))
+        check_floats(self.singular_values, "singular_values", (k,), least=0)
+        check_floats(self.right, "right", (p, k))
+        check_floats(self.offset, "offset", (p,))
+        if self.units is not None:
+            check_floats(self.units, "units", (p,))
 
     @property
     def shape(self) -> tuple[int, int]:

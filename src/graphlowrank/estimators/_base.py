@@ -25,7 +25,7 @@ from ..decoders.scores import component_samples, component_scores
 from ..graphs import Graph, as_graph
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
-from ..options import Options, check_count, is_auto
+from ..options import Options, check_count, check_number, is_auto
 from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
 from ..preprocessing.missing import check_observed, without_mask
 from ..preprocessing.sparse import canonical_csr
@@ -56,6 +56,9 @@ class GraphEstimator(BaseEstimator):
         tags.input_tags.allow_nan = self._accepts_missing
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fit_summary")  # stored last
 
     def _options(self) -> Options:
         """Options of the pipeline among this estimator's parameters, checked."""
@@ -287,6 +290,7 @@ class LowRankTransformer(ComponentTransformer):
         return self._scores(self._validated(X, mask, reset=False))
 
     def _scores(self, X: Data) -> Array:
+        check_number(self.huber_delta, "huber_delta")
         delta = self.huber_delta * self.scale_
         with limit_threads(self.n_jobs):
             return component_scores(

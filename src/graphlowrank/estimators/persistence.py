@@ -22,6 +22,8 @@ from .. import estimators
 from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .._version import __version__
+from ..graphs import Graph
+from .fitted_attributes import ATTRIBUTES, check_fitted
 from .records import RECORDS, RENAMED_ATTRIBUTES, rename
 
 FORMAT = "graphlowrank model"
@@ -144,7 +146,8 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
     if not is_numeric(dtype) or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != held:
         raise ValueError(f"{info.filename} does not hold the array that it claims")
     with archive.open(info) as entry:  # opened again: zipfile verifies no checksum after a seek
-        return np.asarray(npy_format.read_array(entry, allow_pickle=False))
+        array = np.asarray(npy_format.read_array(entry, allow_pickle=False))
+    return array.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _build_model(content: dict[str, Any], arrays: dict[str, Array], path: Path) -> Any:
@@ -160,11 +163,10 @@ def _build_model(content: dict[str, Any], arrays: dict[str, Array], path: Path) 
     model = cls(**parameters)  # constructors only store their arguments
     attributes = rename(attributes, RENAMED_ATTRIBUTES)
     for one in attributes:
-        # Attribute names come from the file: they must not shadow methods.
-        value = getattr(cls, one, None)
-        is_code = callable(value) or isinstance(value, property)
-        if not one.isidentifier() or one.startswith("__") or one in known or is_code:
+        # Attribute names come from the file: they must not shadow methods and settings of the class.
+        if not one.isidentifier() or one.startswith("__") or (hasattr(cls, one) and one not in ATTRIBUTES):
             raise ValueError(f"{name} cannot have an attribute {one!r}")
+    check_fitted(cls, attributes)
     vars(model).update(attributes)
     return model
 
@@ -239,7 +241,10 @@ def unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
     ((kind, content),) = value.items()
     if kind in RECORDS:
         record = RECORDS[kind]
-        return record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
+        unpacked = record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
+        if not isinstance(unpacked, Graph):  # which is checked whenever one is made
+            unpacked.check()
+        return unpacked
     if kind not in _UNPACK:
         raise ValueError(f"it holds a value of the unknown kind {kind!r}")
     return _UNPACK[kind](content, arrays)
@@ -311,7 +316,7 @@ def _pack_sparse(packer: Packer, value: Any, where: str) -> Any:
 def _unpack_sparse(cls: type, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
     shape = tuple(int(n) for n in content["shape"])
     parts = [unpack(content[name], arrays) for name in ("data", "indices", "indptr")]
-    data, indices, indptr = (part.astype(part.dtype.newbyteorder("="), copy=False) for part in parts)
+    data, indices, indptr = parts
     if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
         raise ValueError("the parts of a sparse matrix do not match")
     matrix = cls((data, indices, indptr), shape=shape)

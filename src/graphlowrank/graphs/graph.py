@@ -8,12 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from .._checks import check_csr, check_permutation, check_range
 from .._typing import Array
 from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 
 LaplacianKind = Literal["combinatorial", "normalized"]
 
 SYMMETRY_RTOL = 1e-5  # accepts float32 matrices symmetrized with rounding errors, rejects directed graphs
+LARGEST_WEIGHT = 1e150  # squares must not overflow; nor vanish, so 1e-150 is the least for the largest weight
 COMPILED_ABOVE = 500_000  # stored entries; below, scipy finishes before numba has loaded
 
 
@@ -24,7 +26,8 @@ class Graph:
     Parameters
     ----------
     weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric, non-negative, with an empty diagonal; :func:`as_graph` validates and wraps a matrix of your own.
+        Symmetric, non-negative, with an empty diagonal, or a ValueError is raised; :func:`as_graph` wraps a matrix of
+        any other kind.
     order : ndarray of shape (n_nodes,) or None, default=None
         Permutation that keeps neighbors close together. It speeds up work on large graphs and changes no result.
 
@@ -40,6 +43,22 @@ class Graph:
 
     weights: sp.csr_array
     order: Array | None = None
+
+    def __post_init__(self) -> None:
+        # Compiled loops trust all of this: that of random walks writes out of bounds if an edge has one direction only.
+        check_csr(self.weights, "weights")
+        if self.weights.shape[0] != self.weights.shape[1] or not self.n_nodes:
+            raise ValueError(f"weights must be square and not empty, got shape {self.weights.shape}.")
+        check_range(self.weights.data, "weights", least=0)
+        largest = float(self.weights.data.max(initial=0))
+        if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+            raise ValueError(f"the largest weight is {largest:g}: divide all by it, as only their ratios matter.")
+        if self.weights.diagonal().any():
+            raise ValueError("weights must have an empty diagonal; graphs.as_graph removes it.")
+        if not _is_symmetric(self.weights, SYMMETRY_RTOL * largest):
+            raise ValueError("weights must be symmetric; graphs.as_graph validates a matrix and wraps it.")
+        if self.order is not None:
+            check_permutation(self.order, "order", self.n_nodes)
 
     @property
     def n_nodes(self) -> int:
@@ -126,6 +145,17 @@ def as_graph(value: GraphLike, n_nodes: int | None = None, *, name: str = "graph
     if n_nodes is not None and graph.n_nodes != n_nodes:
         raise ValueError(f"{name} has {graph.n_nodes} nodes, but the data need {n_nodes}.")
     return graph
+
+
+def _is_symmetric(weights: sp.csr_array, tolerance: float) -> bool:
+    """Whether each edge is stored once in each direction, with weights that differ by at most ``tolerance``."""
+    transposed = weights.T.tocsr()  # sorts the indices
+    if not weights.has_sorted_indices:
+        weights = transposed.T.tocsr()
+    if not all(np.array_equal(getattr(weights, part), getattr(transposed, part)) for part in ("indptr", "indices")):
+        return False
+    apart = float(np.abs(weights.data - transposed.data).max(initial=0))
+    return weights.has_canonical_format and apart <= tolerance
 
 
 def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:

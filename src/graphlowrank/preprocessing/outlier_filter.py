@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._checks import check_floats
 from .._typing import Array
 from .imputer import LowRankImputer, map_rows, principal_model, subsample_rows
 from .missing import column_median
@@ -42,6 +43,19 @@ class OutlierFilter:
     median: Array
     initial_limits: Array
     limits: Array
+
+    def check(self) -> None:
+        """Raise ValueError unless the parts fit together."""
+        if not isinstance(self.imputer, LowRankImputer):
+            raise ValueError("the imputer of a filter must be a low-rank model.")
+        check_floats(self.median, "median", (self.n_features,))
+        for name in ("initial_limits", "limits"):  # infinite where the scale of a feature is unknown
+            check_floats(getattr(self, name), name, (self.n_features,), least=0, finite=False)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.imputer.n_features
 
     def apply(self, X: Array) -> Array:
         """Copy of ``X`` with missing values and outliers imputed, row by row."""

@@ -1,10 +1,11 @@
 """Scaling of samples or features, and its inverse."""
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 
+from .._checks import check_floats
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .missing import has_missing
@@ -30,6 +31,21 @@ class Scaling:
     kind: ScalingName
     shift: Array | None = None
     scale: Array | None = None
+
+    def check(self) -> None:
+        """Raise ValueError unless the kind is known and has its numbers."""
+        if self.kind not in get_args(ScalingName):
+            raise ValueError(f"the kind of scaling must be one of {get_args(ScalingName)}, got {self.kind!r}.")
+        if (self.shift is None) != (self.kind != "features") or (self.scale is None) != (self.shift is None):
+            raise ValueError("shift and scale belong to the scaling of features.")
+        if self.shift is not None:
+            check_floats(self.shift, "shift", (self.n_features,))
+            check_floats(self.scale, "scale", (self.n_features,), least=0)
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of features; None if any will do."""
+        return None if self.shift is None else len(np.atleast_1d(self.shift))
 
     @classmethod
     def fit(cls, X: Data, kind: ScalingName) -> Self:

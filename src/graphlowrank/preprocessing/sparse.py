@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import check_csr, check_floats
 from .._typing import Array
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ class ShiftedSparse:
 
     # numpy must hand `array @ X` to us instead of looking for an array in here.
     __array_ufunc__ = None
+
+    def check(self) -> None:
+        """Raise ValueError unless the parts fit together, and are finite."""
+        check_csr(self.values, "values")
+        if not self.values.has_canonical_format:
+            raise ValueError("values must have sorted indices without duplicates.")
+        for name, size in zip(("rows", "columns"), self.shape, strict=True):
+            if getattr(self, name) is not None:
+                check_floats(getattr(self, name), name, (size,))
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -162,5 +162,5 @@ def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:
     np.fill_diagonal(reduced, 0)
     reduced = (reduced + reduced.T) / 2
     size = np.sqrt(degrees[keep])
-    reduced[reduced < ROUNDING_RTOL * size[:, None] * size] = 0
+    reduced[reduced < ROUNDING_RTOL * np.outer(size, size)] = 0
     return sp.csr_array(reduced.astype(weights.dtype))

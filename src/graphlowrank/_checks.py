@@ -1,0 +1,47 @@
+"""Checks of records that may come from a file: compiled loops trust their shapes and indices."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+
+def check_floats(
+    value: Any, name: str, shape: tuple[int, ...], *, least: float = -np.inf, most: float = np.inf, finite: bool = True
+) -> None:
+    """Raise ValueError unless ``value`` is an array of float32 or float64, of this shape and within these limits."""
+    if not isinstance(value, np.ndarray) or value.dtype not in FLOATS:
+        raise ValueError(f"{name} must be an array of float32 or float64.")
+    if value.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
+    check_range(value, name, least=least, most=most, finite=finite)
+
+
+def check_range(values: Any, name: str, *, least: float = -np.inf, most: float = np.inf, finite: bool = True) -> None:
+    """Raise ValueError unless all entries of an array are finite and within these limits."""
+    if not values.size:
+        return
+    low, high = float(values.min()), float(values.max())  # NaN if there is any
+    if finite and not (np.isfinite(low) and np.isfinite(high)):
+        raise ValueError(f"{name} must not have NaN or infinite entries.")
+    if low < least:
+        raise ValueError(f"{name} must be at least {least:g}, got {low:g}.")
+    if high > most:
+        raise ValueError(f"{name} must be at most {most:g}, got {high:g}.")
+
+
+def check_csr(value: Any, name: str) -> None:
+    """Raise ValueError unless ``value`` is a csr_array of finite floats, with indices in range."""
+    if not isinstance(value, sp.csr_array) or value.ndim != 2 or value.dtype not in FLOATS:
+        raise ValueError(f"{name} must be a csr_array of float32 or float64, got {type(value).__name__}.")
+    value.check_format(full_check=True)
+    check_range(value.data, name)
+
+
+def check_permutation(value: Any, name: str, n: int) -> None:
+    """Raise ValueError unless ``value`` is an array of each of the numbers from 0 to n - 1, once."""
+    fits = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.shape == (n,)
+    if not fits or value.min() < 0 or value.max() >= n or not np.bincount(value, minlength=n).all():
+        raise ValueError(f"{name} must be a permutation of the numbers from 0 to {n - 1}.")
