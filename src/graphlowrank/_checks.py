@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def check_floats(
@@ -34,10 +35,31 @@ def check_range(values: Any, name: str, *, least: float = -np.inf, most: float =
 
 def check_csr(value: Any, name: str) -> None:
     """Raise ValueError unless ``value`` is a csr_array of finite floats, with indices in range."""
-    if not isinstance(value, sp.csr_array) or value.ndim != 2 or value.dtype not in FLOATS:
-        raise ValueError(f"{name} must be a csr_array of float32 or float64, got {type(value).__name__}.")
-    value.check_format(full_check=True)
+    if not isinstance(value, sp.csr_array) or value.ndim != 2:
+        raise ValueError(f"{name} must be a csr_array, got {type(value).__name__}.")
+    if value.dtype not in FLOATS:
+        raise ValueError(f"{name} must be of dtype float32 or float64, got {value.dtype}.")
+    check_compressed(value, name)
     check_range(value.data, name)
+
+
+def check_compressed(matrix: Any, name: str) -> None:
+    """Raise ValueError unless the parts of a CSR or CSC matrix fit together: compiled loops do not check its indices.
+
+    The method ``check_format`` of scipy misses row pointers whose differences overflow, and all if the last one is 0.
+    """
+    lines, width = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    starts, indices = matrix.indptr, matrix.indices
+    if starts.dtype not in INDICES or indices.dtype != starts.dtype:
+        raise ValueError(f"{name} must have indices and row pointers of the same type, int32 or int64.")
+    if not starts.ndim == indices.ndim == matrix.data.ndim == 1:
+        raise ValueError(f"{name} must have entries, indices and row pointers in one dimension.")
+    if len(starts) != lines + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
+        raise ValueError(f"{name} must have {lines + 1} row pointers in increasing order.")
+    if not starts[-1] == len(indices) == len(matrix.data):
+        raise ValueError(f"{name} must have as many indices and entries as its last row pointer says.")
+    if len(indices) and (indices.min() < 0 or indices.max() >= width):
+        raise ValueError(f"{name} must have indices from 0 to {width - 1}.")
 
 
 def check_permutation(value: Any, name: str, n: int) -> None:

@@ -1,7 +1,6 @@
 """The options of the pipeline, checked before work starts."""
 
 import math
-import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -185,7 +184,10 @@ def is_auto(value: object) -> 'TypeIs[Literal["auto"]]':
 
 def is_number(value: Any) -> bool:
     """Whether a value is a finite real number, and no boolean."""
-    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def is_pair(value: Any) -> bool:

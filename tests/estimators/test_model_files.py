@@ -85,7 +85,7 @@ def arrays(draw):
 TEXT = st.text(st.characters(), max_size=5)  # lone surrogates, too
 LEAVES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from([-0.0, struct.unpack(">d", b"\xff" * 8)[0]]),
-    TEXT, TEXT.map(np.str_), st.sampled_from(NUMBERS).flatmap(hnp.from_dtype), arrays(),
+    TEXT, TEXT.map(lambda text: np.str_(text.rstrip("\0"))), st.sampled_from(NUMBERS).flatmap(hnp.from_dtype), arrays(),
     st.sampled_from(SPARSE).map(lambda kind: kind(random_graph(4).weights)),
     st.lists(TEXT, max_size=3).map(lambda names: np.array(names, dtype=object)),
     st.integers(0, 9).map(lambda seed: (used := np.random.RandomState(seed), used.standard_normal())[0]),

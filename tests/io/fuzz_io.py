@@ -1,40 +1,29 @@
 """Damages table files of every format and reads them: each must give a table or one sentence, and soon.
 
-    python tests/io/fuzz_io.py [--count 10000] [--seed 0] [--formats csv,h5] [--seconds 20]
+    python tests/io/fuzz_io.py [--count 10000] [--seed 0] [--kinds csv,h5] [--seconds 20]
 
 Reads happen in a process of their own, so that a crash or a loop in a C library is seen and counted. Prints a table
 ("killed": refused because the worker process crashed or had to be ended);
 exits with 1 if anything crashed, hung, or raised what it should not. Every input depends on the seed, the format and
-its number only, and can be made again: ``--formats h5 --only 123``.
+its number only, and can be made again: ``--kinds h5 --only 123``.
 """
 
-import argparse
 import gzip
 import io
-import multiprocessing
 import random
 import shutil
 import struct
 import sys
-import tempfile
-import time
 import traceback
 import warnings
 import zipfile
 import zlib
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from whole_files import FORMATS
 
 from graphlowrank.io import read, worker
-
-OUTCOMES = ("read", "refused", "killed", "crashed", "hung", "wrong")
-
-
-MEMORY = 8 * 2**30
-
 
 NUMBERS = [0, 1, 2**7, 2**8 - 1, 2**15, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1]
 
@@ -148,87 +137,14 @@ def touch(table):
         assert names is None or len(names) == length
 
 
-def work(connection, folder):
-    """Read what the numbers that come say."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def fuzz(kind, seed, number, folder):
+    """Outcome of the damaged file of this number."""
     worker.TIMEOUT = 5.0
-    while True:
-        job = connection.recv()
-        if job is None:
-            return
-        connection.send(outcome_of(*make_damaged(*job, folder)))
-
-
-class Worker:
-    """A process that reads, and is started again when it dies."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.start()
-
-    def start(self):
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(theirs, self.folder), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def stop(self):
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-    def outcome(self, job, seconds):
-        self.connection.send(job)
-        try:
-            if self.connection.poll(seconds):
-                return self.connection.recv()
-            found = "hung", f"more than {seconds} s"
-        except (EOFError, ConnectionError):
-            self.process.join()
-            found = "crashed", f"exit code {self.process.exitcode}"
-        self.stop()
-        self.start()
-        return found
-
-
-def report(counts):
-    width = max(map(len, counts))
-    print(f"{'format':{width}} inputs " + " ".join(f"{name:>8}" for name in OUTCOMES))
-    total = sum(counts.values(), Counter())
-    for kind, found in [*counts.items(), ("all", total)]:
-        print(f"{kind:{width}} {sum(found.values()):6} " + " ".join(f"{found[name]:8}" for name in OUTCOMES))
-    return total
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--formats", type=lambda text: text.split(","), default=list(FORMATS))
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    options = parser.parse_args()
-    numbers = range(-(-options.count // len(options.formats))) if options.only is None else [options.only]
-    start = time.time()
-    counts = {kind: Counter() for kind in options.formats}
-    with tempfile.TemporaryDirectory() as name:
-        worker = Worker(Path(name))
-        for kind in options.formats:
-            for number in numbers:
-                found, text = worker.outcome((kind, options.seed, number), options.seconds)
-                counts[kind][found] += 1
-                if found not in {"read", "refused", "killed"} or options.only is not None:
-                    print(f"{kind} {number}: {found}: {text}", flush=True)
-        worker.connection.send(None)
-        worker.process.join()
-    total = report(counts)
-    print(f"{time.time() - start:.0f} s")
-    return int(total["crashed"] + total["hung"] + total["wrong"] > 0)
+    return outcome_of(*make_damaged(kind, seed, number, folder))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from fuzz_driver import campaign
+
+    sys.exit(campaign(__doc__, FORMATS, fuzz))

@@ -20,8 +20,9 @@ from ..preprocessing.scaling import Scaling
 from ..preprocessing.sparse import ShiftedSparse
 from ..sampling import check_indices
 
+NOUNS = {"n": "samples", "p": "features", "k": "components", "c": "clusters", "s": "kept samples", "f": "kept features"}
 Sizes = dict[str, int]
-"""n samples, p features, k components, c clusters, s and f kept samples and features; set by the first that has it."""
+"""Size of each, set by the first attribute that has it."""
 Check = Callable[[Any, str, Sizes], None]  # of a value, with its name and the sizes of the model
 
 
@@ -50,7 +51,7 @@ def _size(letter: str, least: int = 1) -> Check:
         if value != 0 or least > 0:
             check_count(value, name)
         if sizes.setdefault(letter, int(value)) != value:
-            raise ValueError(f"{name} is {value}, but other parts have {sizes[letter]}.")
+            raise ValueError(f"{name} is {value}, but other parts have {sizes[letter]} {NOUNS[letter]}.")
 
     return check
 
@@ -83,7 +84,7 @@ def _record(kinds: type | tuple[type, ...], n_features: Callable[[Any], int | No
             raise ValueError(f"{name} must not be of type {type(value).__name__}.")
         size = n_features(value)
         if size is not None and sizes.setdefault(letter, size) != size:
-            raise ValueError(f"{name} is for {size}, but other parts have {sizes[letter]}.")
+            raise ValueError(f"{name} has {size} {NOUNS[letter]}, but other parts have {sizes[letter]}.")
 
     return check
 

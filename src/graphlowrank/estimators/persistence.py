@@ -19,12 +19,13 @@ import scipy.sparse as sp
 from numpy.lib import format as npy_format
 
 from .. import estimators
+from .._checks import check_compressed
 from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .._version import __version__
 from ..graphs import Graph
 from .fitted_attributes import ATTRIBUTES, check_fitted
-from .records import RECORDS, RENAMED_ATTRIBUTES, rename
+from .records import RECORDS, RENAMED_ATTRIBUTES, StoredRecord, rename
 
 FORMAT = "graphlowrank model"
 SCHEMA = 1  # raise it when older versions of the library could not read what is written
@@ -122,6 +123,9 @@ def _parse_header(raw: bytes, path: Path) -> dict[str, Any]:
     content = json.loads(raw, parse_constant=_refuse_constant)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise invalid_file(path, "is not a model file of graphlowrank.")
+    missing = [part for part in ("schema", "library", "class", "parameters", "attributes") if part not in content]
+    if missing:
+        raise ValueError(f"it lacks its {missing[0]}")
     schema, writer = content["schema"], content["library"]
     if type(schema) is not int or schema < 1:
         raise ValueError(f"its schema is {schema!r}")
@@ -143,7 +147,10 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
         held = info.file_size - entry.tell()
     if dtype.hasobject:
         raise invalid_file(path, "holds Python objects, which are not read.")
-    if not is_numeric(dtype) or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != held:
+    claimed = math.prod(shape) * dtype.itemsize
+    # An array without entries can have any length, and results of this length would fill the memory.
+    long = not all(0 <= length <= path.stat().st_size for length in shape)
+    if not is_numeric(dtype) or long or claimed != held:
         raise ValueError(f"{info.filename} does not hold the array that it claims")
     with archive.open(info) as entry:  # opened again: zipfile verifies no checksum after a seek
         array = np.asarray(npy_format.read_array(entry, allow_pickle=False))
@@ -233,25 +240,26 @@ def _refuse(packer: Packer, value: Any, where: str) -> Any:
 
 
 def unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
-    """Inverse of :meth:`Packer.pack`; may raise anything if ``value`` was not packed there."""
+    """Inverse of :meth:`Packer.pack`; ValueError if ``value`` was not packed there."""
     if isinstance(value, list):
         return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
+    if len(value) != 1:
+        raise ValueError(f"it holds a value of {len(value)} kinds")
     ((kind, content),) = value.items()
-    if kind in RECORDS:
-        record = RECORDS[kind]
-        unpacked = record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
-        if not isinstance(unpacked, Graph):  # which is checked whenever one is made
-            unpacked.check()
-        return unpacked
-    if kind not in _UNPACK:
+    if kind not in RECORDS and kind not in _UNPACK:
         raise ValueError(f"it holds a value of the unknown kind {kind!r}")
-    return _UNPACK[kind](content, arrays)
+    try:
+        return _unpack_record(RECORDS[kind], content, arrays) if kind in RECORDS else _UNPACK[kind](content, arrays)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, struct.error) as error:
+        raise ValueError(f"it holds a {kind} that is none") from error
 
 
 def unpack_items(content: dict[str, Any], arrays: Mapping[str, Array]) -> dict[str, Any]:
     """Unpack named values."""
+    if not isinstance(content, dict):
+        raise ValueError(f"it holds a {type(content).__name__} in place of named values")
     return {name: unpack(item, arrays) for name, item in content.items()}
 
 
@@ -314,14 +322,13 @@ def _pack_sparse(packer: Packer, value: Any, where: str) -> Any:
 
 
 def _unpack_sparse(cls: type, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
-    shape = tuple(int(n) for n in content["shape"])
+    shape = tuple(content["shape"])
+    if [type(n) for n in shape] != [int, int]:
+        raise ValueError("it holds a sparse matrix without a shape")
     parts = [unpack(content[name], arrays) for name in ("data", "indices", "indptr")]
-    data, indices, indptr = parts
-    if {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}:
-        raise ValueError("the parts of a sparse matrix do not match")
-    matrix = cls((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)  # compiled loops do not check the indices
-    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr  # scipy may have narrowed the indices
+    matrix = cls(tuple(parts), shape=shape)
+    matrix.data, matrix.indices, matrix.indptr = parts  # scipy may have narrowed the indices
+    check_compressed(matrix, "a sparse matrix")
     return matrix
 
 
@@ -332,7 +339,7 @@ def _pack_random_state(packer: Packer, value: np.random.RandomState, where: str)
 
 
 def _unpack_random_state(content: Any, arrays: Mapping[str, Array]) -> np.random.RandomState:
-    key, position, *gauss = unpack(content, arrays)
+    key, position, *gauss = unpack(content, arrays) or (np.empty(0), 0)
     if key.shape != (MT19937_WORDS,) or not 0 <= position <= MT19937_WORDS:  # numpy would read out of bounds
         raise ValueError("it holds an invalid state of the random number generator")
     random_state = np.random.RandomState(0)
@@ -343,6 +350,13 @@ def _unpack_random_state(content: Any, arrays: Mapping[str, Array]) -> np.random
 def _pack_record(packer: Packer, value: Any, where: str) -> Any:
     name = next(name for name, record in RECORDS.items() if record.cls is type(value))
     return {name: packer.items({one.name: getattr(value, one.name) for one in fields(value)}, where)}
+
+
+def _unpack_record(record: StoredRecord, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
+    unpacked = record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
+    if not isinstance(unpacked, Graph):  # which is checked whenever one is made
+        unpacked.check()
+    return unpacked
 
 
 Pack = Callable[[Packer, Any, str], Any]

@@ -50,6 +50,8 @@ class Graph:
         if self.weights.shape[0] != self.weights.shape[1] or not self.n_nodes:
             raise ValueError(f"weights must be square and not empty, got shape {self.weights.shape}.")
         check_range(self.weights.data, "weights", least=0)
+        if not self.weights.data.all():
+            raise ValueError("weights must not store zeros: call their eliminate_zeros().")
         largest = float(self.weights.data.max(initial=0))
         if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
             raise ValueError(f"the largest weight is {largest:g}: divide all by it, as only their ratios matter.")

@@ -38,7 +38,7 @@ class Scaling:
             raise ValueError(f"the kind of scaling must be one of {get_args(ScalingName)}, got {self.kind!r}.")
         if (self.shift is None) != (self.kind != "features") or (self.scale is None) != (self.shift is None):
             raise ValueError("shift and scale belong to the scaling of features.")
-        if self.shift is not None:
+        if self.n_features is not None:
             check_floats(self.shift, "shift", (self.n_features,))
             check_floats(self.scale, "scale", (self.n_features,), least=0)
 
