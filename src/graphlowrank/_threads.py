@@ -34,7 +34,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or an integer; got {n_jobs!r}.")
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use None for all cores or 1 for a single thread.")
-    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
 
 
 def current_threads() -> int:

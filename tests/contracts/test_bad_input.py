@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, datasets
-from graphlowrank.graphs import as_graph, grid_graph, knn_graph, path_graph
+from graphlowrank.graphs import Graph, as_graph, grid_graph, knn_graph, path_graph
 from graphlowrank.models import solve_frpcag
 from graphlowrank.models.losses import make_loss
 
@@ -175,6 +175,49 @@ def test_given_graphs_and_indices_are_checked_before_any_graph_is_built(monkeypa
         CompressivePCA(2, feature_graph=W).fit(X)
     with pytest.raises(ValueError, match="feature_indices must lie between 0 and 5"):
         CompressivePCA(2, sampling=(None, [0, 1, 6])).fit(X)
+
+
+TRIANGLE = np.array([[0, 2, 1], [2, 0, 3], [1, 3, 0]], dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("weights", "order", "text"),
+    [
+        (np.triu(TRIANGLE), None, "must be symmetric"),
+        (TRIANGLE * [1, 2, 1], None, "must be symmetric"),
+        (-TRIANGLE, None, "at least 0, got -3"),
+        (TRIANGLE * np.nan, None, "NaN or infinite"),
+        (np.where(TRIANGLE > 2, np.inf, TRIANGLE), None, "NaN or infinite"),
+        (TRIANGLE + np.eye(3), None, "empty diagonal"),
+        (TRIANGLE[:2], None, "square"),
+        (TRIANGLE[:0, :0], None, "not empty"),
+        (TRIANGLE * 1e160, None, r"largest weight is 3e\+160: divide"),
+        (TRIANGLE * 1e-310, None, "largest weight is 3e-310: divide"),
+        (TRIANGLE.astype(int), None, "float32 or float64, got int64"),
+        (TRIANGLE, [0, 1, 1], "order must be a permutation"),
+        (TRIANGLE, [1, 2, 3], "order must be a permutation"),
+        (TRIANGLE, [-1, 0, 1], "order must be a permutation"),
+        (TRIANGLE, [0.0, 1.0, 2.0], "order must be a permutation"),
+        (TRIANGLE, [0, 1], "order must be a permutation"),
+    ],
+)
+def test_a_graph_checks_its_parts(weights, order, text):
+    with pytest.raises(ValueError, match=text):
+        Graph(sp.csr_array(weights), None if order is None else np.array(order))
+
+
+def test_the_storage_of_a_graph_is_checked():
+    for broken, text in ((sp.csr_matrix(TRIANGLE), "csr_array, got csr_matrix"), (TRIANGLE, "csr_array, got ndarray")):
+        with pytest.raises(ValueError, match=text):
+            Graph(broken)
+    parts = {"zeros": ([1.0, 0, 0], [1, 2, 0], [0, 2, 3, 3]), "symmetric": ([1.0] * 3, [1, 1, 0], [0, 2, 3, 3])}
+    for text, (data, indices, starts) in parts.items():
+        with pytest.raises(ValueError, match=text):
+            Graph(sp.csr_array((data, indices, starts), shape=(3, 3)))
+    rounded = TRIANGLE + 1e-7 * np.triu(TRIANGLE)  # symmetric up to single precision
+    assert Graph(sp.csr_array(rounded), np.array([2, 0, 1])).n_edges == 3
+    with pytest.raises(ValueError, match="divide all by it, as only their ratios matter"):
+        as_graph(TRIANGLE * 1e160)
 
 
 @pytest.mark.parametrize("value", ["knn", 3, object()])

@@ -66,8 +66,8 @@ def as_frame(X):
     return pd.DataFrame(X, columns=list("abcdef"))
 
 
-def old(name):
-    return lambda path: path.write_bytes((FOLDER / f"{name}.model").read_bytes())
+def old(file):
+    return lambda path: path.write_bytes(file.read_bytes())
 
 
 def new(make, *args, **parameters):
@@ -90,8 +90,7 @@ MODELS = {
     "glpca": new(fitted, "GraphLaplacianPCA"),
     "mmf": new(fitted, "ManifoldMF"),
     "gnmf": new(fitted, "GraphNMF"),
-    "old clustering": old("clustering_outliers_scaled"),
-    "old cpca": old("cpca_units_draws"),
+    **{f"old {path.stem}": old(path) for path in sorted(FOLDER.glob("*.model")) if "unfitted" not in path.stem},
 }
 
 
@@ -194,7 +193,8 @@ def junk(header, arrays, draw):
     name = draw.choice(sorted(arrays))
     return draw.choice([
         None, True, False, -1, 0, 1, 2, 7, 1.5, -0.5, 1e300, 2**31, 2**63, 10**400,
-        "", "x", "auto", "none", "features", "l2", "huber", [], {}, [1, 2], [[]], {"tuple": []}, {"dict": {}}, {"array": name}, {"transposed": name}, {"array": "none"},
+        "", "x", "auto", "none", "features", "l2", "huber",
+        [], {}, [1, 2], [[]], {"tuple": []}, {"dict": {}}, {"array": name}, {"transposed": name}, {"array": "none"},
         {"float": "7ff8000000000000"}, {"float": "7ff0000000000000"}, {"float": "00"}, {"names": ["a", "b"]},
         {"names": 3}, {"string": "l1"}, {"scalar": ["<f8", "00" * 8]}, {"scalar": ["<i8", "ff" * 8]},
         {"scalar": ["<c16", "00" * 16]}, {"Scaling": {"kind": "features"}},

@@ -156,8 +156,10 @@ def _is_symmetric(weights: sp.csr_array, tolerance: float) -> bool:
         weights = transposed.T.tocsr()
     if not all(np.array_equal(getattr(weights, part), getattr(transposed, part)) for part in ("indptr", "indices")):
         return False
-    apart = float(np.abs(weights.data - transposed.data).max(initial=0))
-    return weights.has_canonical_format and apart <= tolerance
+    if not weights.has_canonical_format:
+        return False
+    same = np.array_equal(weights.data, transposed.data)  # no copy
+    return same or float(np.abs(weights.data - transposed.data).max()) <= tolerance
 
 
 def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:
