@@ -21,26 +21,21 @@ def check_floats(
 
 
 def check_range(values: Any, name: str, *, least: float = -np.inf, most: float = np.inf, finite: bool = True) -> None:
-    """Raise ValueError unless all entries of an array are finite and within these limits."""
-    if not values.size:
-        return
-    low, high = float(values.min()), float(values.max())  # NaN if there is any
+    """Raise ValueError unless all entries of an array are finite and within these limits, 0 among them."""
+    low, high = float(values.min(initial=0)), float(values.max(initial=0))  # NaN if there is any
     if finite and not (np.isfinite(low) and np.isfinite(high)):
         raise ValueError(f"{name} must not have NaN or infinite entries.")
-    if low < least:
-        raise ValueError(f"{name} must be at least {least:g}, got {low:g}.")
-    if high > most:
-        raise ValueError(f"{name} must be at most {most:g}, got {high:g}.")
+    if low < least or high > most:
+        raise ValueError(f"{name} must be between {least:g} and {most:g}, got {low:g} to {high:g}.")
 
 
-def check_csr(value: Any, name: str) -> None:
-    """Raise ValueError unless ``value`` is a csr_array of finite floats, with indices in range."""
-    if not isinstance(value, sp.csr_array) or value.ndim != 2:
-        raise ValueError(f"{name} must be a csr_array, got {type(value).__name__}.")
-    if value.dtype not in FLOATS:
-        raise ValueError(f"{name} must be of dtype float32 or float64, got {value.dtype}.")
+def check_csr(value: Any, name: str, *, least: float = -np.inf) -> None:
+    """Raise ValueError unless ``value`` is a csr_array of finite floats from ``least`` on, with indices in range."""
+    if not isinstance(value, sp.csr_array) or value.ndim != 2 or value.dtype not in FLOATS:
+        held = f"{type(value).__name__} of {getattr(value, 'dtype', 'no numbers')}"
+        raise ValueError(f"{name} must be a csr_array of float32 or float64, got {held}.")
     check_compressed(value, name)
-    check_range(value.data, name)
+    check_range(value.data, name, least=least)
 
 
 def check_compressed(matrix: Any, name: str) -> None:
@@ -50,10 +45,9 @@ def check_compressed(matrix: Any, name: str) -> None:
     """
     lines, width = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
     starts, indices = matrix.indptr, matrix.indices
-    if starts.dtype not in INDICES or indices.dtype != starts.dtype:
-        raise ValueError(f"{name} must have indices and row pointers of the same type, int32 or int64.")
-    if not starts.ndim == indices.ndim == matrix.data.ndim == 1:
-        raise ValueError(f"{name} must have entries, indices and row pointers in one dimension.")
+    one_dimensional = starts.ndim == indices.ndim == matrix.data.ndim == 1
+    if not one_dimensional or starts.dtype not in INDICES or indices.dtype != starts.dtype:
+        raise ValueError(f"{name} must have vectors of indices and row pointers of the same type, int32 or int64.")
     if len(starts) != lines + 1 or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
         raise ValueError(f"{name} must have {lines + 1} row pointers in increasing order.")
     if not starts[-1] == len(indices) == len(matrix.data):

@@ -30,10 +30,8 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """Convert ``n_jobs`` to a number of threads: None and -1 mean all cores, -2 all but one."""
     if n_jobs is None:
         return available_cores()
-    if not isinstance(n_jobs, Integral):
-        raise ValueError(f"n_jobs must be None or an integer; got {n_jobs!r}.")
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use None for all cores or 1 for a single thread.")
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None for all cores, or an integer other than 0; got {n_jobs!r}.")
     return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, available_cores() + 1 + int(n_jobs))
 
 

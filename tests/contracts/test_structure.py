@@ -135,7 +135,11 @@ def test_modules_and_functions_stay_small(path):
 
 
 def test_the_package_does_not_grow():  # lower the limit when code is removed, raise it for a feature
+<<<<<<< HEAD
     assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_020
+=======
+    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_250
+>>>>>>> 1fd78f9 (Describe attributes of models in one table, and write SECURITY.md)
 
 
 @pytest.mark.parametrize("name", ["cpca", "clustering"])

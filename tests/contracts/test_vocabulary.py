@@ -12,7 +12,7 @@ FILES = sorted(
     for root in ROOTS
     for path in (REPOSITORY / root).rglob("*")
     if path.suffix in {".py", ".md", ".html"} and "results" not in path.parts and "reproduction" not in path.parts
-) + [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+) + [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 
 # pattern -> what to write instead
 BANNED = {

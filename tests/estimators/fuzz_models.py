@@ -145,7 +145,7 @@ VALUES = [
     with_wrong_entries, with_wrong_entries, with_wrong_entries, with_duplicate, shuffled,
     lambda array, draw: np.full_like(array, wrong_number(array, draw)),
     lambda array, draw: -array if array.dtype != bool else ~array,
-    lambda array, draw: array + draw.choice([-1, 1]),
+    lambda array, draw: array + np.array(draw.choice([-1, 1])).astype(array.dtype),
     lambda array, draw: array[::-1],
     lambda array, draw: array * array.dtype.type(draw.choice([0, 2])),
 ]  # fmt: skip

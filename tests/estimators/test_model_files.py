@@ -246,6 +246,7 @@ PARTS = {"data": np.ones(1), "indices": np.array([7]), "indptr": np.array([0, 1]
 SPREAD = {name: {"array": name} for name in ("data", "indices", "indptr")}
 FORGED = {
     "is not a model file": put(format="other"),
+    "is not a model file of graphlowrank": lambda header, entries: header.pop("library"),
     "written by graphlowrank 9.1; update": put(schema=2, library="9.1"),
     "unknown estimator, 'Popen'": put(**{"class": "Popen"}),
     "does not know, shell; it was written by": put(parameters={"shell": True}),

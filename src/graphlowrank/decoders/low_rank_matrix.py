@@ -51,12 +51,9 @@ class LowRankMatrix:
     def check(self) -> None:
         """Raise ValueError unless the factors fit together and are finite."""
         n, p, k = (len(np.atleast_1d(part)) for part in (self.left, self.right, self.singular_values))
-        check_floats(self.left, "left", (n, k))
-        check_floats(self.singular_values, "singular_values", (k,), least=0)
-        check_floats(self.right, "right", (p, k))
-        check_floats(self.offset, "offset", (p,))
-        if self.units is not None:
-            check_floats(self.units, "units", (p,))
+        for name, shape in {"left": (n, k), "singular_values": (k,), "right": (p, k), "offset": (p,)}.items():
+            check_floats(getattr(self, name), name, shape)
+        check_floats(self.offset if self.units is None else self.units, "units", (p,))
 
     @property
     def shape(self) -> tuple[int, int]:

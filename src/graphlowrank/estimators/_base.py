@@ -57,9 +57,6 @@ class GraphEstimator(BaseEstimator):
         tags.input_tags.sparse = self._accepts_sparse
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fit_summary")  # stored last
-
     def _options(self) -> Options:
         """Options of the pipeline among this estimator's parameters, checked."""
         return Options.of(self.get_params(deep=False))

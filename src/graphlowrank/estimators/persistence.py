@@ -24,8 +24,7 @@ from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .._version import __version__
 from ..graphs import Graph
-from .fitted_attributes import ATTRIBUTES, check_fitted
-from .records import RECORDS, RENAMED_ATTRIBUTES, StoredRecord, rename
+from .records import ATTRIBUTES, RECORDS, RENAMED_ATTRIBUTES, check_fitted, rename
 
 FORMAT = "graphlowrank model"
 SCHEMA = 1  # raise it when older versions of the library could not read what is written
@@ -68,7 +67,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model that was saved: every array, parameter and prediction is the same, bit for bit.
 
-    Nothing in the file is run or imported, so files from untrusted sources are safe to load.
+    Nothing in the file is run or imported, and its content is checked: files from untrusted sources are safe to load.
 
     Parameters
     ----------
@@ -121,11 +120,9 @@ def _open_archive(file: BinaryIO, path: Path) -> zipfile.ZipFile:
 def _parse_header(raw: bytes, path: Path) -> dict[str, Any]:
     """Return the JSON of the file, if its format and version are known."""
     content = json.loads(raw, parse_constant=_refuse_constant)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    parts = {"schema", "library", "class", "parameters", "attributes"}
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not parts <= content.keys():
         raise invalid_file(path, "is not a model file of graphlowrank.")
-    missing = [part for part in ("schema", "library", "class", "parameters", "attributes") if part not in content]
-    if missing:
-        raise ValueError(f"it lacks its {missing[0]}")
     schema, writer = content["schema"], content["library"]
     if type(schema) is not int or schema < 1:
         raise ValueError(f"its schema is {schema!r}")
@@ -147,10 +144,9 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> 
         held = info.file_size - entry.tell()
     if dtype.hasobject:
         raise invalid_file(path, "holds Python objects, which are not read.")
-    claimed = math.prod(shape) * dtype.itemsize
     # An array without entries can have any length, and results of this length would fill the memory.
     long = not all(0 <= length <= path.stat().st_size for length in shape)
-    if not is_numeric(dtype) or long or claimed != held:
+    if not is_numeric(dtype) or long or math.prod(shape) * dtype.itemsize != held:
         raise ValueError(f"{info.filename} does not hold the array that it claims")
     with archive.open(info) as entry:  # opened again: zipfile verifies no checksum after a seek
         array = np.asarray(npy_format.read_array(entry, allow_pickle=False))
@@ -245,13 +241,17 @@ def unpack(value: Any, arrays: Mapping[str, Array]) -> Any:
         return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
-    if len(value) != 1:
-        raise ValueError(f"it holds a value of {len(value)} kinds")
-    ((kind, content),) = value.items()
-    if kind not in RECORDS and kind not in _UNPACK:
+    kind, content = next(iter(value.items()), ("", {}))
+    if len(value) != 1 or (kind not in RECORDS and kind not in _UNPACK):
         raise ValueError(f"it holds a value of the unknown kind {kind!r}")
     try:
-        return _unpack_record(RECORDS[kind], content, arrays) if kind in RECORDS else _UNPACK[kind](content, arrays)
+        if kind not in RECORDS:
+            return _UNPACK[kind](content, arrays)
+        record = RECORDS[kind]
+        unpacked = record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
+        if not isinstance(unpacked, Graph):  # which is checked whenever one is made
+            unpacked.check()
+        return unpacked
     except (ArithmeticError, AttributeError, LookupError, TypeError, struct.error) as error:
         raise ValueError(f"it holds a {kind} that is none") from error
 
@@ -322,11 +322,8 @@ def _pack_sparse(packer: Packer, value: Any, where: str) -> Any:
 
 
 def _unpack_sparse(cls: type, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
-    shape = tuple(content["shape"])
-    if [type(n) for n in shape] != [int, int]:
-        raise ValueError("it holds a sparse matrix without a shape")
-    parts = [unpack(content[name], arrays) for name in ("data", "indices", "indptr")]
-    matrix = cls(tuple(parts), shape=shape)
+    parts = tuple(unpack(content[name], arrays) for name in ("data", "indices", "indptr"))
+    matrix = cls(parts, shape=tuple(content["shape"]))
     matrix.data, matrix.indices, matrix.indptr = parts  # scipy may have narrowed the indices
     check_compressed(matrix, "a sparse matrix")
     return matrix
@@ -350,13 +347,6 @@ def _unpack_random_state(content: Any, arrays: Mapping[str, Array]) -> np.random
 def _pack_record(packer: Packer, value: Any, where: str) -> Any:
     name = next(name for name, record in RECORDS.items() if record.cls is type(value))
     return {name: packer.items({one.name: getattr(value, one.name) for one in fields(value)}, where)}
-
-
-def _unpack_record(record: StoredRecord, content: dict[str, Any], arrays: Mapping[str, Array]) -> Any:
-    unpacked = record.cls(**record.added, **rename(unpack_items(content, arrays), record.renamed))
-    if not isinstance(unpacked, Graph):  # which is checked whenever one is made
-        unpacked.check()
-    return unpacked
 
 
 Pack = Callable[[Packer, Any, str], Any]

@@ -1,12 +1,17 @@
-"""What model files hold by name: the table to edit when a dataclass or an attribute of a model is renamed."""
+"""What model files hold by name: the tables to edit when a dataclass or an attribute of a model is added or renamed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from .._checks import FLOATS, INDICES, check_range
+from .._typing import AXES
 from ..auto.choice import Choice
 from ..decoders import LowRankMatrix
 from ..graphs import Graph
+from ..options import is_number
 from ..preprocessing.imputer import LowRankImputer
 from ..preprocessing.outlier_filter import OutlierFilter
 from ..preprocessing.scaling import Scaling
@@ -51,3 +56,94 @@ def rename(values: Mapping[str, Any], renamed: Mapping[str, str | None]) -> dict
     """Return the values under their current names, without those whose current name is None."""
     named = {renamed.get(name, name): value for name, value in values.items()}
     return {name: value for name, value in named.items() if name is not None}
+
+
+# What attributes must be: methods of a loaded model, and the compiled loops that they call, trust shapes and indices.
+WHOLE, REAL = (int, np.integer), (int, float, np.integer, np.floating)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Type, shape and range of an attribute."""
+
+    shape: str = ""  # n samples, p features, k components, c clusters, s kept samples, f kept features
+    kinds: tuple[type, ...] = (np.ndarray,)
+    dtypes: tuple[np.dtype[Any], ...] = FLOATS  # of an array
+    least: float = -np.inf
+    below: str = ""  # the size that indices are less than
+    each: Any = object  # tuple or dict if the attribute holds such values
+
+    def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
+        """Raise ValueError unless a value is like this; sizes that are not known are then those of the value."""
+        if not isinstance(value, self.kinds):
+            raise ValueError(f"{name} must not be of type {type(value).__name__}.")
+        shape = _shape_of(value) if self.shape else ()
+        known = [sizes.setdefault(letter, size) for letter, size in zip(self.shape, shape or (), strict=False)]
+        if shape is not None and (len(shape) != len(self.shape) or list(shape) != known):
+            expected = ", ".join(str(sizes.get(letter, letter)) for letter in self.shape)
+            raise ValueError(f"{name} must have shape ({expected}), got {shape}.")
+        if isinstance(value, REAL) and bool not in self.kinds and not (is_number(value) and value >= self.least):
+            raise ValueError(f"{name} must be a number of at least {self.least:g}.")
+        if isinstance(value, np.ndarray) and value.dtype not in self.dtypes:
+            raise ValueError(f"{name} must not be of dtype {value.dtype}.")
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            check_range(value, name, least=self.least, most=sizes.get(self.below, np.inf) - 1)
+
+
+def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
+    """Raise ValueError unless the attributes of an estimator fit together; one that was not fitted has none."""
+    needed = [name for has, names in NEEDED.items() if hasattr(cls, has) for name in names if not hasattr(cls, name)]
+    missing = [name for name in needed if name not in attributes]
+    if missing and attributes.keys() & ATTRIBUTES.keys() - {"_sklearn_output_config"}:
+        raise ValueError(f"it lacks {', '.join(missing)}.")
+    sizes: dict[str, int] = {}
+    for name, attribute in ATTRIBUTES.items():
+        value: Any = attributes.get(name)
+        if name not in attributes or (value is None and name in OPTIONAL):
+            continue
+        if not isinstance(value, attribute.each):
+            raise ValueError(f"{name} must not be of type {type(value).__name__}.")
+        values = value if attribute.each is tuple else value.values() if attribute.each is dict else (value,)
+        for one in values:
+            attribute.check(one, name, sizes)
+    summary = attributes.get("_fit_summary", {"data": "", "choices": ()})
+    data, choices = summary.get("data"), summary.get("choices")
+    if not (isinstance(data, str) and isinstance(choices, tuple) and all(isinstance(one, Choice) for one in choices)):
+        raise ValueError("_fit_summary must have data and choices.")
+
+
+def _shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the sizes of an attribute; a number is one itself. None if any size will do."""
+    if isinstance(value, Scaling):
+        return None if value.shift is None else value.shift.shape
+    if isinstance(value, LowRankImputer | OutlierFilter):
+        return value.center.shape if isinstance(value, LowRankImputer) else value.median.shape
+    if isinstance(value, Graph):
+        return (value.n_nodes,)
+    return (int(value),) if isinstance(value, WHOLE) else value.shape
+
+
+ATTRIBUTES = {  # of all estimators, those that set sizes first
+    "n_features_in_": Attribute("p", WHOLE, least=1), "feature_names_in_": Attribute("p", dtypes=(np.dtype(object),)),
+    "points_": Attribute("np", (np.ndarray, ShiftedSparse)), "low_rank_": Attribute("np", (np.ndarray, LowRankMatrix)),
+    "draws_": Attribute("np", (LowRankMatrix,), each=tuple), "sparse_": Attribute("np"),
+    "components_": Attribute("kp"), "embedding_": Attribute("nk"), "singular_values_": Attribute("k", least=0),
+    "n_components_": Attribute("k", WHOLE, least=0), "n_clusters_": Attribute("c", WHOLE, least=1),
+    "offset_": Attribute("p"), "feature_scale_": Attribute("p", least=0), "soft_labels_": Attribute("nc", least=0),
+    "labels_": Attribute("n", dtypes=INDICES, least=0, below="c"), "confidence_": Attribute("n"),
+    "sample_graph_": Attribute("n", (Graph,)), "feature_graph_": Attribute("p", (Graph,)),
+    "sample_indices_": Attribute("s", dtypes=INDICES, least=0, below="n"),
+    "feature_indices_": Attribute("f", dtypes=INDICES, least=0, below="p"),
+    "sample_weights_": Attribute("s", least=0), "feature_weights_": Attribute("f", least=0),
+    "scale_": Attribute("", REAL, least=np.finfo(float).tiny), "n_iter_": Attribute("", WHOLE, least=0),
+    "converged_": Attribute("", (bool, np.bool_)), "stage_seconds_": Attribute("", REAL, each=dict),
+    "_fit_summary": Attribute("", (dict,)), "_sklearn_output_config": Attribute("", (str,), each=dict),
+    "_scaling": Attribute("p", (Scaling,)), "_distance_model": Attribute("p", (LowRankImputer, OutlierFilter)),
+    "_n_neighbors": Attribute("", WHOLE, least=1),
+}  # fmt: skip
+OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}
+NEEDED = {  # by a method or parameter of an estimator
+    "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
+    "predict": ("points_", "soft_labels_", "_scaling", "_n_neighbors", "_distance_model"), "huber_delta": ("scale_",),
+    "error_bars": ("draws_", "low_rank_"),
+}  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from .._checks import check_csr, check_permutation, check_range
+from .._checks import check_csr, check_permutation
 from .._typing import Array
 from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 
@@ -26,8 +26,7 @@ class Graph:
     Parameters
     ----------
     weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric, non-negative, with an empty diagonal, or a ValueError is raised; :func:`as_graph` wraps a matrix of
-        any other kind.
+        Symmetric, positive, with an empty diagonal, or ValueError is raised; :func:`as_graph` wraps other matrices.
     order : ndarray of shape (n_nodes,) or None, default=None
         Permutation that keeps neighbors close together. It speeds up work on large graphs and changes no result.
 
@@ -46,17 +45,14 @@ class Graph:
 
     def __post_init__(self) -> None:
         # Compiled loops trust all of this: that of random walks writes out of bounds if an edge has one direction only.
-        check_csr(self.weights, "weights")
+        check_csr(self.weights, "weights", least=0)
         if self.weights.shape[0] != self.weights.shape[1] or not self.n_nodes:
             raise ValueError(f"weights must be square and not empty, got shape {self.weights.shape}.")
-        check_range(self.weights.data, "weights", least=0)
-        if not self.weights.data.all():
-            raise ValueError("weights must not store zeros: call their eliminate_zeros().")
         largest = float(self.weights.data.max(initial=0))
         if largest and not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
             raise ValueError(f"the largest weight is {largest:g}: divide all by it, as only their ratios matter.")
-        if self.weights.diagonal().any():
-            raise ValueError("weights must have an empty diagonal; graphs.as_graph removes it.")
+        if not self.weights.data.all() or self.weights.diagonal().any():
+            raise ValueError("weights must not store zeros or a diagonal; graphs.as_graph removes both.")
         if not _is_symmetric(self.weights, SYMMETRY_RTOL * largest):
             raise ValueError("weights must be symmetric; graphs.as_graph validates a matrix and wraps it.")
         if self.order is not None:
@@ -154,12 +150,9 @@ def _is_symmetric(weights: sp.csr_array, tolerance: float) -> bool:
     transposed = weights.T.tocsr()  # sorts the indices
     if not weights.has_sorted_indices:
         weights = transposed.T.tocsr()
-    if not all(np.array_equal(getattr(weights, part), getattr(transposed, part)) for part in ("indptr", "indices")):
-        return False
-    if not weights.has_canonical_format:
-        return False
-    same = np.array_equal(weights.data, transposed.data)  # no copy
-    return same or float(np.abs(weights.data - transposed.data).max()) <= tolerance
+    same = all(np.array_equal(getattr(weights, part), getattr(transposed, part)) for part in ("indptr", "indices"))
+    same = same and weights.has_canonical_format
+    return same and float(np.abs(weights.data - transposed.data).max(initial=0)) <= tolerance
 
 
 def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:

@@ -25,7 +25,6 @@ FIT_ROWS = 8000  # enough to estimate the directions
 MAX_ROUNDS = 10
 TOL = 1e-3  # change of the imputed values, relative to their distance from the mean
 MAX_SINGLE_RATIO = 1e8  # largest entry / typical entry up to which squares stay in single precision
-UNIT = 1.001  # largest entry of a direction of length 1, with rounding errors
 MIN_FREE_SHARE = 0.1  # of the observed entries: lower bound of the degrees of freedom of the noise
 BLOCK_ENTRIES, MIN_BLOCK_ROWS = 2_000_000, 64  # rows that share the products of directions
 
@@ -48,15 +47,10 @@ class LowRankImputer:
 
     def check(self) -> None:
         """Raise ValueError unless the parts fit together, are finite, and the directions of unit length."""
-        d, p = len(np.atleast_1d(self.ridge)), self.n_features
+        d, p = np.size(self.ridge), np.size(self.center)
         check_floats(self.center, "center", (p,))
-        check_floats(self.directions, "directions", (d, p), least=-UNIT, most=UNIT)
+        check_floats(self.directions, "directions", (d, p), least=-1.001, most=1.001)  # rounding errors
         check_floats(self.ridge, "ridge", (d,), least=0)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(np.atleast_1d(self.center))
 
     def apply(self, X: Array) -> Array:
         """Copy of ``X`` with NaN imputed, row by row; ``X`` itself if it has none."""

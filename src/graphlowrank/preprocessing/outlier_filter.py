@@ -48,14 +48,9 @@ class OutlierFilter:
         """Raise ValueError unless the parts fit together."""
         if not isinstance(self.imputer, LowRankImputer):
             raise ValueError("the imputer of a filter must be a low-rank model.")
-        check_floats(self.median, "median", (self.n_features,))
+        check_floats(self.median, "median", self.imputer.center.shape)
         for name in ("initial_limits", "limits"):  # infinite where the scale of a feature is unknown
-            check_floats(getattr(self, name), name, (self.n_features,), least=0, finite=False)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.imputer.n_features
+            check_floats(getattr(self, name), name, self.imputer.center.shape, least=0, finite=False)
 
     def apply(self, X: Array) -> Array:
         """Copy of ``X`` with missing values and outliers imputed, row by row."""

@@ -34,18 +34,11 @@ class Scaling:
 
     def check(self) -> None:
         """Raise ValueError unless the kind is known and has its numbers."""
-        if self.kind not in get_args(ScalingName):
-            raise ValueError(f"the kind of scaling must be one of {get_args(ScalingName)}, got {self.kind!r}.")
-        if (self.shift is None) != (self.kind != "features") or (self.scale is None) != (self.shift is None):
-            raise ValueError("shift and scale belong to the scaling of features.")
-        if self.n_features is not None:
-            check_floats(self.shift, "shift", (self.n_features,))
-            check_floats(self.scale, "scale", (self.n_features,), least=0)
-
-    @property
-    def n_features(self) -> int | None:
-        """Number of features; None if any will do."""
-        return None if self.shift is None else len(np.atleast_1d(self.shift))
+        if self.kind not in get_args(ScalingName) or (self.shift is None) == (self.kind == "features"):
+            raise ValueError("a scaling must be of a known kind, and have numbers if that is by features.")
+        if self.shift is not None:
+            check_floats(self.shift, "shift", (np.size(self.shift),))
+            check_floats(self.scale, "scale", (np.size(self.shift),), least=0)
 
     @classmethod
     def fit(cls, X: Data, kind: ScalingName) -> Self:

@@ -41,9 +41,8 @@ class ShiftedSparse:
         check_csr(self.values, "values")
         if not self.values.has_canonical_format:
             raise ValueError("values must have sorted indices without duplicates.")
-        for name, size in zip(("rows", "columns"), self.shape, strict=True):
-            if getattr(self, name) is not None:
-                check_floats(getattr(self, name), name, (size,))
+        check_floats(self.row_shift(), "rows", self.shape[:1])
+        check_floats(self.column_shift(), "columns", self.shape[1:])
 
     @property
     def shape(self) -> tuple[int, int]:
