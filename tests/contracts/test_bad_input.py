@@ -185,6 +185,7 @@ TRIANGLE = np.array([[0, 2, 1], [2, 0, 3], [1, 3, 0]], dtype=float)
     ("weights", "order", "text"),
     [
         (np.triu(TRIANGLE), None, "must be symmetric"),
+        (np.roll(np.eye(3), 1, axis=1), None, "must be symmetric"),
         (TRIANGLE * [1, 2, 1], None, "must be symmetric"),
         (-TRIANGLE, None, "between 0 and inf, got -3 to"),
         (TRIANGLE * np.nan, None, "NaN or infinite"),

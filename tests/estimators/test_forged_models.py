@@ -48,7 +48,7 @@ GRAPH, DRAW = "sample_graph_.weights", "draws_.0"
 ATTRIBUTES = "attributes"
 FORGED = {
     "order must be a permutation": ("cpca", put({"array": "order"}, ATTRIBUTES, "sample_graph_", "Graph", "order")),
-    "31 row pointers in increasing": ("cpca", at(f"{GRAPH}.indptr", [1, 3], -(2**31))),  # its differences overflow
+    "31 row pointers in increasing": ("cpca", at(f"{GRAPH}.indptr", [1, 2], [2**31 - 1, -2])),  # differences overflow
     "row pointers in increasing order": ("cpca", at(f"{GRAPH}.indptr", -1, 0)),  # scipy then checks nothing
     "indices from 0 to 29": ("cpca", at(f"{GRAPH}.indices", 5, 30)),
     "of the same type": ("cpca", to(f"{GRAPH}.indptr", np.int64)),
