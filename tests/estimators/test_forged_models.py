@@ -44,11 +44,20 @@ def put(value, *path):
     return change
 
 
+def with_overflow(header, arrays):
+    """Add a matrix whose row pointers decrease, but whose differences overflow and become positive; nothing uses it."""
+    starts = np.array([0, 2**31 - 1, -2, 1], dtype=np.int32)
+    arrays |= {"indptr": starts, "indices": np.zeros(1, dtype=np.int32), "data": np.ones(1)}
+    parts = {name: {"array": name} for name in ("data", "indices", "indptr")}
+    header["attributes"]["found_"] = {"csr_array": {"shape": [3, 3], **parts}}
+
+
 GRAPH, DRAW = "sample_graph_.weights", "draws_.0"
 ATTRIBUTES = "attributes"
 FORGED = {
     "order must be a permutation": ("cpca", put({"array": "order"}, ATTRIBUTES, "sample_graph_", "Graph", "order")),
-    "31 row pointers in increasing": ("cpca", at(f"{GRAPH}.indptr", [1, 2], [2**31 - 1, -2])),  # differences overflow
+    "31 row pointers in increasing": ("cpca", at(f"{GRAPH}.indptr", 1, -1)),
+    "must have 4 row pointers": ("cpca", with_overflow),
     "row pointers in increasing order": ("cpca", at(f"{GRAPH}.indptr", -1, 0)),  # scipy then checks nothing
     "indices from 0 to 29": ("cpca", at(f"{GRAPH}.indices", 5, 30)),
     "of the same type": ("cpca", to(f"{GRAPH}.indptr", np.int64)),
