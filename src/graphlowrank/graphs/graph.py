@@ -1,6 +1,6 @@
 """The graph record, Laplacians, and the validation of graphs given by users."""
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -29,6 +29,9 @@ class Graph:
         Symmetric, positive, with an empty diagonal, or ValueError is raised; :func:`as_graph` wraps other matrices.
     order : ndarray of shape (n_nodes,) or None, default=None
         Permutation that keeps neighbors close together. It speeds up work on large graphs and changes no result.
+    validate : bool, default=True
+        Whether to check both, which takes as long as transposing the weights. False is for weights that are symmetric
+        by construction: compiled code may crash on others.
 
     Examples
     --------
@@ -42,9 +45,12 @@ class Graph:
 
     weights: sp.csr_array
     order: Array | None = None
+    validate: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, validate: bool) -> None:  # noqa: FBT001
         # Compiled loops trust all of this: that of random walks writes out of bounds if an edge has one direction only.
+        if not validate:
+            return
         check_csr(self.weights, "weights", least=0)
         if self.weights.shape[0] != self.weights.shape[1] or not self.n_nodes:
             raise ValueError(f"weights must be square and not empty, got shape {self.weights.shape}.")

@@ -77,11 +77,11 @@ def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: 
     """Symmetric graph of neighbor lists (n, k) with Gaussian edge weights."""
     values = gaussian_weights(distances, bandwidth * float(distances.mean(dtype=np.float64)))
     if order is None or len(indices) <= RENUMBERED_ABOVE:
-        return Graph(_symmetric(values, indices))
+        return Graph(_symmetric(values, indices), validate=False)
     # Symmetrizing is faster in the cache-friendly numbering, and later steps use the graph in both numberings.
     position = inverse_order(order)
     near = Renumbered(_symmetric(values[order], position[indices[order]]), order)
-    graph = Graph(renumber(near.weights, position).weights, order)
+    graph = Graph(renumber(near.weights, position).weights, order, validate=False)
     graph.__dict__["renumbered"] = near  # fills the cached property
     return graph
 

@@ -91,8 +91,8 @@ def kron_reduce(
         order = np.argsort(nodes, kind="stable").astype(np.int32)  # walks end near their start: the cache likes it
         weights = random_walk_weights(near.weights, nodes[order], n_repeats=n_repeats, max_steps=max_steps, seed=seed)
         if near.order is None:
-            return Graph(weights)
-        return Graph(renumber(weights, inverse_order(order)).weights, order)
+            return Graph(weights, validate=False)
+        return Graph(renumber(weights, inverse_order(order)).weights, order, validate=False)
 
 
 def _chosen_method(method: Method, graph: Graph) -> Method:

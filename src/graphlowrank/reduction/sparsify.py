@@ -39,5 +39,5 @@ def sparsify(graph: GraphLike, edges_per_node: float = 20.0, *, random_state: Ra
     drawn = check_random_state(random_state).random_sample(len(probability)) < probability
     weights = (edges.data[drawn] / np.minimum(probability[drawn], 1)).astype(edges.data.dtype)
     half = sp.coo_array((weights, (edges.row[drawn], edges.col[drawn])), shape=graph.weights.shape)
-    sparse = Graph(sp.csr_array(half + half.T))
+    sparse = Graph(sp.csr_array(half + half.T), validate=False)
     return sparse if sparse.n_components == graph.n_components else graph
