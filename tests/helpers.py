@@ -2,6 +2,8 @@
 
 import signal
 import subprocess
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
@@ -122,3 +124,13 @@ def interruptible(command):
 
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=hear_interrupts)  # noqa: PLW1509
+
+
+@contextmanager
+def received(read):
+    """Call a function that waits for data in a thread, which nobody waits for forever; yield the list of its result."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(read()), daemon=True)
+    thread.start()
+    yield results
+    thread.join(timeout=10)

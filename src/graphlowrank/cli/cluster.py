@@ -27,7 +27,7 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
     to_anndata = output.suffix.lower() == ".h5ad"
     source = path if to_anndata and path.suffix.lower() == ".h5ad" and not request.reading["transpose"] else None
     check_labels_path(output, column, source if source is not None and source.exists() else None)
-    check_distinct(path, request.outputs, may_be_source=[] if source is None else ["output"])
+    check_distinct({"the input": path}, request.outputs, may_be_source=[] if source is None else ["output"])
 
     def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:
         page, scores = {}, None

@@ -1,9 +1,11 @@
 """Console behavior that all commands share: errors in two lines, progress, warnings, signals, JSON."""
 
+import errno
 import json
 import shlex
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -44,9 +46,10 @@ class RemedyError(ValueError):
 
 @contextmanager
 def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
-    """Turn an exception into one line for the cause, one for the remedy, and an exit code."""
+    """Turn an exception, or SIGTERM, into one line for the cause, one for the remedy, and an exit code."""
     try:
-        yield
+        with interrupt_on_termination():
+            yield
     except (typer.Exit, typer.BadParameter):
         raise
     except KeyboardInterrupt:
@@ -66,7 +69,7 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
 
 
 def _remedy(error: Exception, command: str) -> str:
-    if isinstance(error, ImportError) and (remedy := _install_remedy(error, command)):
+    if remedy := _special_remedy(error, command):
         return remedy
     if command in MEMORY_OPTIONS:
         if isinstance(error, OSError) and not isinstance(error, FileExistsError) and "cannot write" not in str(error):
@@ -78,6 +81,16 @@ def _remedy(error: Exception, command: str) -> str:
     if isinstance(error, OSError):
         return "choose another place for the output"
     return "run it again with --debug to see where it failed"
+
+
+def _special_remedy(error: Exception, command: str) -> str | None:
+    """Return what helps with a missing package, a full disk (h5py raises only its words) or a long name."""
+    if isinstance(error, ImportError):
+        return _install_remedy(error, command)
+    number = error.errno if isinstance(error, OSError) else None
+    if number in {errno.ENOSPC, errno.EDQUOT} or "No space left" in str(error):
+        return "free some space on the disk, or choose another place for the output"
+    return "choose a shorter name" if number == errno.ENAMETOOLONG else None
 
 
 def _install_remedy(error: ImportError, command: str) -> str | None:
@@ -122,25 +135,35 @@ def show_progress() -> Iterator[Show]:
 
 
 @contextmanager
-def interrupt_on_termination() -> Iterator[Callable[[], None]]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that incomplete outputs are removed as after Ctrl-C.
+def interrupt_on_termination() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that incomplete outputs are removed as after Ctrl-C."""
+    # nohup ignores SIGHUP, and that stays.
+    default = [number for number in _interrupts() if signal.getsignal(number) == signal.SIG_DFL]
+    with _handled(default, _raise_interrupt):
+        yield
 
-    Yields a function that ignores all three signals from then on.
-    """
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in signals if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
-    before = {number: signal.signal(number, _raise_interrupt) for number in ours}
-    before[signal.SIGINT] = signal.getsignal(signal.SIGINT)
 
-    def ignore_signals() -> None:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C, SIGTERM and SIGHUP."""
+    with _handled(_interrupts(), signal.SIG_IGN):
+        yield
 
+
+def _interrupts() -> list[signal.Signals]:
+    if threading.current_thread() is not threading.main_thread():
+        return []  # only the main thread may set handlers
+    return [number for number in signal.Signals if number.name in {"SIGINT", "SIGTERM", "SIGHUP"}]
+
+
+@contextmanager
+def _handled(signals: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in signals}
     try:
-        yield ignore_signals
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, older in before.items():
+            signal.signal(number, older or signal.SIG_DFL)
 
 
 def _raise_interrupt(signum: int, frame: object) -> None:

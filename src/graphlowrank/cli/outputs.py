@@ -2,50 +2,60 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
-from .._files import check_writable, remove, replace, sync, target_of, temporary_beside
+from .._files import check_writable, replace, sync, target_of, temporary_beside
 from ..io.zarr import is_zarr
-from .console import interrupt_on_termination
+from .console import uninterrupted
 
 
-def check_distinct(source: Path, outputs: Mapping[str, Path], *, may_be_source: Iterable[str] = ()) -> None:
-    """Raise if an output is the input, inside it, or the same as another; ``outputs`` are by option name."""
+def check_distinct(
+    inputs: Mapping[str, Path], outputs: Mapping[str, Path], *, may_be_source: Iterable[str] = ()
+) -> None:  # fmt: skip
+    """Raise if an output is an input, inside one or around one, or the same as another output.
+
+    ``inputs`` are by what messages call them, ``outputs`` by option name. Those named in ``may_be_source`` may be an
+    input.
+    """
     targets = {name: path.resolve() for name, path in outputs.items()}
-    origin = source.resolve()
-    for name, target in targets.items():
-        if target == origin and name not in may_be_source:
-            raise ValueError(f"--{name} is the input itself: choose another place.")
+    for (what, source), (name, target) in product(inputs.items(), targets.items()):
+        origin = source.resolve()
+        if _is_same(target, origin) and name not in may_be_source:
+            raise ValueError(f"--{name} is {what} itself: choose another place.")
         if origin in target.parents:
-            raise ValueError(f"--{name} is inside the input: choose another place.")
+            raise ValueError(f"--{name} is inside {what}: choose another place.")
+        if target in origin.parents:
+            raise ValueError(f"--{name} is a folder that contains {what}: choose another place.")
     for (one, path), (other, other_path) in combinations(targets.items(), 2):
-        if path == other_path or path in other_path.parents or other_path in path.parents:
+        if _is_same(path, other_path) or path in other_path.parents or other_path in path.parents:
             raise ValueError(f"--{one} and --{other} are the same place, or one is inside the other: choose another.")
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two resolved paths are one file, also by hard links or where names ignore case."""
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 @contextmanager
 def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     """Yield a temporary path of the same name for each output; on exit all are moved into place, on failure removed.
 
-    SIGTERM and SIGHUP remove them like Ctrl-C; the moves themselves are not interrupted.
+    The moves are not interrupted.
     """
     temporary: dict[str, Path] = {}
-    with interrupt_on_termination() as ignore_signals, ExitStack() as stack:
+    with ExitStack() as stack:
         for name, path in outputs.items():
             _check_replaceable(path)
             check_writable(path)
-            folder = temporary_beside(target_of(path))
-            folder.mkdir()
-            stack.callback(remove, folder)
-            temporary[name] = folder / path.name
+            temporary[name] = stack.enter_context(temporary_beside(target_of(path)))
         with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
             yield temporary
             for place in temporary.values():
                 sync(place)
-            ignore_signals()
-            for name, place in temporary.items():
-                replace(place, target_of(outputs[name]))
+            with uninterrupted():
+                for name, place in temporary.items():
+                    replace(place, target_of(outputs[name]))
 
 
 @contextmanager

@@ -22,7 +22,9 @@ def run_reconstruct(
     size: int | None, bits: int,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, reconstruct with the ``options``, and write; return the record for JSON and the text for the console."""
-    _check_request(source, output, options)
+    _check_request(output, options)
+    listed = {"the file of --angles": Path(angles)} if angles is not None and _is_file(angles) else {}
+    check_distinct({"the input": source, **listed}, {"output": output})
     readings, degrees = read_sinogram(source, angles, angles_first=angles_first)
     check_writable(output)
     n_angles, n_detectors = readings.shape
@@ -58,7 +60,7 @@ def run_reconstruct(
     return record, _summary(record)
 
 
-def _check_request(source: Path, output: Path, options: dict[str, Any]) -> None:
+def _check_request(output: Path, options: dict[str, Any]) -> None:
     """Raise before any work."""
     noise, gamma = options["noise"], options["gamma_features"]
     if gamma != "auto" and not 0 <= gamma < np.inf:
@@ -69,7 +71,6 @@ def _check_request(source: Path, output: Path, options: dict[str, Any]) -> None:
         raise ValueError(f"{output} is not of a known kind: a file that ends in .png or .npy.")
     if output.suffix.lower() == ".png" and find_spec("PIL") is None:
         raise ModuleNotFoundError("writing a PNG needs Pillow", name="PIL")
-    check_distinct(source, {"output": output})
 
 
 def read_sinogram(source: Path, angles: str | None, *, angles_first: bool) -> tuple[Array, Array]:
@@ -99,7 +100,7 @@ def read_angles(given: str | None, n_angles: int) -> Array:
     """Angles in degrees: evenly spaced over a half turn by default, from start:stop:count, or from a file."""
     if given is None:
         return np.arange(n_angles) * 180.0 / n_angles
-    if ":" in given and not Path(given).exists():
+    if not _is_file(given):
         return _evenly_spaced(given)
     path = Path(given)
     angles = _load(path) if path.suffix.lower() == ".npy" else _read_lines(path)
@@ -108,6 +109,10 @@ def read_angles(given: str | None, n_angles: int) -> Array:
     if not np.isfinite(angles).all():
         raise ValueError(f"{path} has angles that are not finite.")
     return np.asarray(angles, dtype=np.float64)
+
+
+def _is_file(angles: str) -> bool:
+    return ":" not in angles or Path(angles).exists()
 
 
 def _evenly_spaced(given: str) -> Array:

@@ -29,7 +29,7 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
     for name, path in request.outputs.items():
         if name != "report":
             find_writer(path)  # raises if there is none
-    check_distinct(request.path, request.outputs)
+    check_distinct({"the input": request.path}, request.outputs)
 
     def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:
         names = (table.sample_names, table.feature_names)

@@ -22,7 +22,7 @@ from ..video.options import check_options
 from ..video.report import VideoReport
 from ..video.run import Run, as_bytes
 from ..video.sink import ARRAYS, FOLDER, Sink, check_sink, open_sink
-from .console import command_line, interrupt_on_termination, print_warnings, require_packages
+from .console import command_line, print_warnings, require_packages, uninterrupted
 from .outputs import check_distinct
 
 LINE_EVERY = 5.0  # seconds between progress lines where there is no terminal
@@ -42,7 +42,7 @@ def run_video(
     checked = check_options(**options)
     _check_places(source, outputs, page)
     with (
-        interrupt_on_termination() as hold_on, print_warnings() as heard, limit_threads(threads),
+        ExitStack() as outer, print_warnings() as heard, limit_threads(threads),
         open_frames(source, **part) as frames,
     ):  # fmt: skip
         run = Run(frames, checked, Progress())
@@ -59,7 +59,7 @@ def run_video(
                 file = stack.enter_context(writing(page))
                 file.write(content)
                 file.flush()
-            hold_on()  # only the renaming is left
+            outer.enter_context(uninterrupted())  # only the renaming is left
     record = {
         "input": str(source),
         "outputs": outputs,
@@ -82,7 +82,7 @@ def _check_places(source: Path, outputs: dict[str, str], page: Path | None) -> N
     if not source.exists():  # before folders are created for the outputs
         raise FileNotFoundError(f"there is no file or folder {source}.")
     places = {name: Path(path) for name, path in outputs.items()}
-    check_distinct(source, places if page is None else {**places, "report": page})
+    check_distinct({"the input": source}, places if page is None else {**places, "report": page})
     for path in outputs.values():
         check_sink(path)
     if page is not None:

@@ -1,5 +1,6 @@
 """Outputs for frames that appear under their names only when they are complete: videos, images and arrays."""
 
+import errno
 import math
 import os
 import shutil
@@ -7,7 +8,7 @@ import tempfile
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._files import check_writable, naming, remove, target_of, temporary_beside
+from .._files import check_writable, naming, target_of, temporary_beside
+from .._files import replace as move
 from .._typing import Array
 from .readers import need
 
@@ -46,6 +48,7 @@ class Sink(ABC):
         self._shape: tuple[int, ...] = ()  # shape and type of the frames, once started
         self._dtype = np.dtype(np.uint8)
         self._entered = self._started = self._complete = False
+        self._stack = ExitStack()  # holds the temporary folder
         self.n_frames = 0
 
     def write(self, frames: Array) -> None:
@@ -88,7 +91,7 @@ class Sink(ABC):
     def __enter__(self) -> Self:
         with naming(self._path):
             self._target = target_of(self._path)
-        self._temporary = temporary_beside(self._target)
+            self._temporary = self._stack.enter_context(temporary_beside(self._target))
         self._entered = True
         return self
 
@@ -98,15 +101,15 @@ class Sink(ABC):
             if kind is None:
                 self.complete()
                 with naming(self._path):
-                    if self.kind == FOLDER and self._target.is_dir():
-                        self._target.rmdir()  # fails if files have been added since: they are not mixed with ours
-                    self._temporary.replace(self._target)
+                    if self.kind == FOLDER and self._target.is_dir() and any(self._target.iterdir()):
+                        raise FileExistsError(errno.ENOTEMPTY, "files have been added since")  # not mixed with ours
+                    move(self._temporary, self._target)
                 renamed = True
         finally:
             if not renamed:
                 with suppress(Exception):
                     self._abandon()
-                remove(self._temporary)
+            self._stack.close()
 
     def _check(self, frames: Array) -> None:
         shape, dtype, name = frames.shape[1:], frames.dtype, os.fspath(self._path)
@@ -361,7 +364,7 @@ def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
     kind = FOLDER if name.endswith(("/", os.sep)) or target.is_dir() else target.suffix.lower()
     if kind == FOLDER:
         need("PIL.Image", "writing a folder of images")
-        if target.is_file():
+        if target.exists() and not target.is_dir():
             raise FileExistsError(f"{name} is a file, so it cannot be a folder of images.")
         if target.is_dir() and any(target.iterdir()):
             raise FileExistsError(f"the folder {name} is not empty; frames are not mixed with other files.")
