@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from graphlowrank.io import memory, read
+from graphlowrank.io.columns import Choice
 from graphlowrank.io.text import find_layout, read_text
 
 NAN = np.nan
@@ -85,9 +86,9 @@ def test_what_was_found_can_be_overruled(tmp_path, parse):
     path = written(tmp_path, "1990,1991\n1,2\n")
     assert parse(path).shape == (2, 2)
     assert parse(path, header=True).feature_names == ("1990", "1991")
-    table = parse(path, header=True, index=True)
+    table = parse(path, header=True, choice=Choice(index=True))
     assert (table.values.tolist(), table.sample_names, table.feature_names) == ([[2]], ("1",), ("1991",))
-    assert parse(written(tmp_path, ",b\n1,2\n"), index=False).feature_names == ("", "b")
+    assert parse(written(tmp_path, ",b\n1,2\n"), choice=Choice(index=False)).feature_names == ("", "b")
 
 
 def test_pandas_agrees(tmp_path):
@@ -115,14 +116,17 @@ WRONG = {
     "empty": (b"", "is empty"),
     "blank": (b"\n \n", "is empty"),
     "header only": (b"a,b\n", "has no rows"),
-    "text column": (b"a,city\n1,2\n2,Bern\n", r"'Bern' in column 2 \('city'\), line 3; leave such columns out"),
-    "two text columns": (b"n,a,b\nx,1,u\n", r"'u' in column 3 \('b'\), line 2"),
-    "no header": (b"1,2\n3,x\n", "'x' in column 2, line 2"),
-    "only text": (b"a\nb\nc\n", r"'b' in column 1 \('a'\), line 2"),
-    "mixed": (b"a,b\n1,2\n3,True\n", "'True' in column 2"),
-    "decimal commas": (b"a;b\n1,5;2,5\n", "'1,5' in column 1.*write numbers with a decimal point"),
+    "text column": (
+        b"a,city\n1,2\n2,Bern\n",
+        r"column 2 \('city'\) has text where numbers are expected, 'Bern' \(line 3\).*option label, ignore",
+    ),
+    "two text columns": (b"n,a,b\nx,1,u\n", r"column 3 \('b'\) has text .*'u' \(line 2\)"),
+    "no header": (b"1,2\n3,x\n", r"column 2 has text .*'x' \(line 2\)"),
+    "only text": (b"a\nb\nc\n", r"column 1 \('a'\) has text .*'b' \(line 2\)"),
+    "mixed": (b"a,b\n1,2\n3,True\n", r"column 2 \('b'\) has text .*'True' \(line 3\)"),
+    "decimal commas": (b"a;b\n1,5;2,5\n", r"column 1 \('a'\) has decimal commas, '1,5'.*written as points; column 2"),
     "underscore": (b"a,b\n1,1_000\n", "'1_000'"),
-    "other digits": ("a,b\n1,\u0661\n".encode(), "in column 2"),
+    "other digits": ("a,b\n1,\u0661\n".encode(), "column 2"),
     "dates": (b"t,v\n2020-01-01,1\n2020-01-02,oops\n", "'oops'"),
     "short row": (b"a,b\n1,2\n\n3\n", "has 1 cells on line 4 where 2 are expected"),
     "one cell more": (b"1,2\n3,4,5\n", "has 3 cells on line 2 where 2 are expected"),
@@ -133,7 +137,7 @@ WRONG = {
     "late latin-1": (b"n,a\n" + b"x,1\n" * 99 + b"caf\xe9,1\n", "the byte 0xe9, maybe of Latin-1"),
     "utf-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16 text; save it as UTF-8"),
     "zero bytes": (b"a,b\n1,\0\n", "is not text"),
-    "open quote": (b'a,b\n1,"2\n3,4\n', "in column 2"),
+    "open quote": (b'a,b\n1,"2\n3,4\n', "column 2"),
     "index only": (b"a,b\nx,\ny,\nz\n", "has 1 cells on line 4"),
 }
 
@@ -235,7 +239,7 @@ def test_parsers_agree(tmp_path, content):
 
 
 def test_where_the_rows_begin(tmp_path):
-    layout = find_layout(written(tmp_path, '\ufeff\n"é\n",b\n1,2\n'), header=None, index=None)
-    assert (layout.n_lines, layout.columns) == (3, ("é\n", "b"))
+    layout = find_layout(written(tmp_path, '\ufeff\n"é\n",b\n1,2\n'), None, Choice())
+    assert (layout.n_lines, layout.plan.names) == (3, ("é\n", "b"))
     for engine in ("pyarrow", "csv"):
         assert_array_equal(read_text(tmp_path / "x.csv", engine=engine).values, [[1, 2]])

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from .._typing import Array
 from ..estimators import CompressiveClustering
 from ..io import Table, write_labels
+from ..io.columns import MISSING
 from ..io.labels import check_labels_path
 from ..linalg.svd import positive_signs
 from ..preprocessing.principal import principal_scores
@@ -39,21 +41,30 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
             outputs["output"], model.labels_, table.sample_names, confidence=model.confidence_,
             scores=scores if to_anndata else None, column=column, source=source,
         )  # fmt: skip
-        return _outcome(model, page)
+        return _outcome(model, page, table.label)
 
     return run_fit(request, CompressiveClustering, write, show)
 
 
-def _outcome(model: CompressiveClustering, page: dict[str, Any]) -> Outcome:
+def _outcome(model: CompressiveClustering, page: dict[str, Any], label: Sequence[str] | None) -> Outcome:
     sizes = np.bincount(model.labels_, minlength=model.n_clusters_).tolist()
     nonempty = [size for size in sizes if size]
     n_clusters = "1 cluster" if len(nonempty) == 1 else f"{len(nonempty)} clusters"
     n_empty = len(sizes) - len(nonempty)
     empty = f" ({n_empty} of {len(sizes)} are empty)" if n_empty else ""
     confidence, conductance = float(model.confidence_.mean()), float(model.conductance_)
+    known = [row for row, cell in enumerate(label or ()) if cell.strip() not in MISSING]
+    agreement = float(adjusted_rand_score(np.array(label)[known], model.labels_[known])) if known else None
+    compared = "" if agreement is None else f" Adjusted Rand index with the label: {agreement:.3f}."
     return Outcome(
-        f"{n_clusters} of {describe_sizes(nonempty)}{empty}; mean confidence {confidence:.2f}.",
-        {"clusters": model.n_clusters_, "sizes": sizes, "mean_confidence": confidence, "conductance": conductance},
+        f"{n_clusters} of {describe_sizes(nonempty)}{empty}; mean confidence {confidence:.2f}.{compared}",
+        {
+            "clusters": model.n_clusters_,
+            "sizes": sizes,
+            "mean_confidence": confidence,
+            "conductance": conductance,
+            "label_ari": agreement,
+        },
         [
             ("clusters", str(model.n_clusters_)),
             ("mean confidence", f"{confidence:.2f}"),

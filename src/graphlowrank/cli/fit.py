@@ -69,7 +69,9 @@ def run_fit(
             ]
             if "report" in outputs:
                 page = render_fit(
-                    model.report_, title=path.name, summary=summary, warnings=warnings, command=command_line(),
+                    model.report_, title=path.name,
+                    summary=[*summary, *(table.columns.lines() if table.columns else ())],
+                    warnings=warnings, command=command_line(),
                     facts=[("samples", str(n_samples)), ("features", str(n_features)), *outcome.facts],
                     versions=library_versions(), **outcome.page,
                 )  # fmt: skip
@@ -79,6 +81,7 @@ def run_fit(
         "written": {name: str(output) for name, output in request.outputs.items()},
         "samples": n_samples,
         "features": n_features,
+        "columns": None if table.columns is None else table.columns.as_dict(),
         "prepared": steps,
         **outcome.values,
         "fit": model.report_.as_dict(),

@@ -14,6 +14,7 @@ from .options import model_option, output_option, registered
 LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a registered loss."
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
+READING = ("key", "header", "index", "ignore", "label", "numeric", "transpose")
 NOT_PLANNED = ("report", "graph", "normalize_counts", "log1p", "gamma_samples", "gamma_features", "seed")
 
 
@@ -103,7 +104,7 @@ def _run(
     chosen["n_neighbors"] = given["neighbors"]
     request = FitRequest(
         given["source"],
-        {name: given[name] for name in ("key", "header", "index", "graph", "transpose")},
+        _without_none({name: given[name] for name in (*READING, "graph")}),
         {name: given[name] for name in ("normalize_counts", "log1p", "top_features")},
         _without_none({**outputs, "report": given["report"]}),
         {**options, "random_state": given["seed"], "n_jobs": given["threads"], **_without_none(chosen)},
@@ -131,12 +132,13 @@ def plan_command(
         from .plan import run_plan
 
         task: Literal["recover", "cluster"] = "recover" if recover else "cluster"
-        reading = {name: given[name] for name in ("key", "header", "index", "transpose")}
+        reading = _without_none({name: given[name] for name in READING})
         names = {"n_jobs": "threads", "n_neighbors": "neighbors", "downsampling": "downsampling"}
         options = _without_none({name: given[option] for name, option in names.items()})
         with show_progress() as show:
-            found = run_plan(given["source"], reading, task, clusters, given["top_features"], options, show)
-        typer.echo(to_json(found.as_dict()) if given["as_json"] else repr(found))
+            found, columns = run_plan(given["source"], reading, task, clusters, given["top_features"], options, show)
+        record = {**found.as_dict(), "columns": columns}
+        typer.echo(to_json(record) if given["as_json"] else repr(found))
 
 
 def _parse_clusters(text: str) -> int | str:

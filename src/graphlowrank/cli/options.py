@@ -21,7 +21,10 @@ output_option = partial(Option, rich_help_panel="Output")
 
 FORMATS = ".csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr, .mtx, or a folder of images"
 HEADER = "Whether a text file has a header; detected if not given."
-INDEX = "Whether its first column has sample names; detected if not given."
+INDEX = "Whether the first column has sample names; detected if not given."
+IGNORE = "Column to leave out, by name, or by number from 1 without a header; may be repeated."
+LABEL = "Column that is a label, not a feature; clusters are compared with it."
+NUMERIC = "Column that is a feature whatever it looks like; $, % and 1,000 are parsed in it; may be repeated."
 TOP_FEATURES = "Keep the N most variable features."
 NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
 
@@ -71,6 +74,9 @@ TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "key": (str | None, input_option(None, "--key", "--layer", help="Array of the file; layer of an .h5ad.")),
     "header": (bool | None, input_option(None, "--header/--no-header", help=HEADER)),
     "index": (bool | None, input_option(None, "--index/--no-index", help=INDEX)),
+    "ignore": (list[str] | None, input_option(None, metavar="COL", help=IGNORE)),
+    "label": (str | None, input_option(None, metavar="COL", help=LABEL)),
+    "numeric": (list[str] | None, input_option(None, metavar="COL", help=NUMERIC)),
     "transpose": (Annotated[bool, input_option("--transpose", help="Samples are columns.")], False),
     "graph": (str | None, input_option(None, metavar="KEY", help="Sample graph, in obsp of an .h5ad.")),
     "normalize_counts": (Annotated[bool, preprocessing_option("--normalize-counts", help=NORMALIZE)], False),

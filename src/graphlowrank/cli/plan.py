@@ -17,19 +17,21 @@ from .prepare import read_table
 def run_plan(
     path: Path, reading: dict[str, Any], task: Task, n_clusters: int, top_features: int | None,
     options: dict[str, Any], show: Show,
-) -> Plan:  # fmt: skip
-    """Read some rows, time small fits to them, and predict."""
+) -> tuple[Plan, dict[str, Any] | None]:  # fmt: skip
+    """Read some rows, time small fits to them, and predict; return the roles of the columns, too."""
     show(f"reading {path}")
-    values = read_table(path, **reading).values
+    table = read_table(path, **reading)
+    values = table.values
     n_samples, n_features = values.shape
     rows = pilot_rows(values)
     if top_features is not None and top_features < n_features:
         rows = rows[:, most_variable([rows], top_features)]
     show(f"timing fits to {len(rows)} samples x {rows.shape[1]} features")
     with print_warnings(to_option_names):
-        return plan(
+        found = plan(
             n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, itemsize=rows.itemsize, **options
         )  # fmt: skip
+    return found, None if table.columns is None else table.columns.as_dict()
 
 
 def pilot_rows(values: Any) -> Array:

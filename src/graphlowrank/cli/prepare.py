@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import typer
 
 from .._typing import Array
 from ..io import Table, read
+from ..io.columns import AmbiguousColumnsError
 from ..io.memory import allowed_bytes
 from ..preprocessing.counts import blocks, float_type, is_complete, n_missing, preprocess, stored_values
 from .console import RemedyError
@@ -18,10 +20,18 @@ FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
 
 
 def read_table(path: Path, **options: Any) -> Table:
-    """Read a table with the ``options`` of :func:`graphlowrank.io.read`; its graph, if any, must be symmetric."""
+    """Read a table with the ``options`` of :func:`graphlowrank.io.read`, and print what its columns were read as.
+
+    Its graph, if any, must be symmetric.
+    """
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}.")
-    table = read(path, **options)
+    try:
+        table = read(path, **options)
+    except AmbiguousColumnsError as error:
+        raise RemedyError(error.cause, error.remedy) from error
+    for line in table.columns.lines() if table.columns else ():
+        typer.echo(line, err=True)
     if table.graph is not None and abs(table.graph - table.graph.T).max() > 1e-6 * abs(table.graph).max():
         raise RemedyError(
             f"the graph {options['graph']!r} of {path} is not symmetric.",

@@ -11,11 +11,13 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from .columns import Choice
 from .contents import need
 from .table import Rows, Table, checked, from_worker, transposed
 from .worker import run_guarded
 from .zarr import is_zarr
 
+COLUMN_OPTIONS = ("index", "ignore", "label", "numeric")
 PICTURES = ""  # the extension of a folder of images
 
 
@@ -34,9 +36,9 @@ class Format:
 
 FORMATS = [
     Format((".csv", ".csv.gz", ".tsv", ".tsv.gz"), ".text:read_text", ".text:write_text", ".labels:write_text",
-           options=("header", "index")),
+           options=("header", *COLUMN_OPTIONS)),
     Format((".parquet",), ".parquet:read_parquet", ".parquet:write_parquet", ".labels:write_parquet",
-           package="pyarrow"),
+           options=COLUMN_OPTIONS, package="pyarrow"),
     Format((".json",), label_writer=".labels:write_json"),
     Format((".npy",), ".npy:read_npy", ".npy:write_npy", ".labels:write_npy"),
     Format((".npz",), ".npy:read_npz", ".npy:write_npz", ".labels:write_npz", options=("key",)),
@@ -58,6 +60,9 @@ def read(
     index: bool | None = None,
     graph: str | None = None,
     transpose: bool = False,
+    ignore: Sequence[str] = (),
+    label: str | None = None,
+    numeric: Sequence[str] = (),
 ) -> Table:
     r"""Read a table of numbers, samples by features.
 
@@ -77,12 +82,20 @@ def read(
         Which array of an .npz, .mat, .h5 or .zarr file ("group/array" for those in groups); which layer of an .h5ad
         file, or "raw". By default the only array with two axes, or the one called X, data, fea or values.
     header, index : bool, optional
-        Whether the first row and the first column of a text file hold names. By default the first row is a header
-        unless it has numbers; the first column holds names if they are no numbers or the header above it is empty.
+        Whether the first row of a text file, and the first column of a text or .parquet file, hold names. By default
+        the first row is a header if it has text above numbers; the first column holds names if they are mostly
+        different texts, or if the header above it is empty.
     graph : str, optional
         A graph of an .h5ad file (in ``obsp``) to read as well, for instance "connectivities".
     transpose : bool, default=False
         Whether the file has samples in columns, as those of 10x Genomics do.
+    ignore, numeric : sequence of str, default=()
+        Columns of a text or .parquet file to leave out, and columns that are features although they look like
+        something else; currency and percent signs (12% is 0.12) and thousands separators (1,000) are parsed in the
+        latter only. Columns are named, or numbered from 1 if there is no header.
+    label : str, optional
+        The column that holds a label of each sample: not a feature, but ``Table.label``. By default a column of text
+        with a telling name, such as species.
 
     Returns
     -------
@@ -93,7 +106,8 @@ def read(
     Raises
     ------
     ValueError
-        The file is damaged, no table of numbers, or larger than memory, which is checked before memory is allocated.
+        The file is damaged, no table of numbers, or larger than memory, which is checked before memory is allocated;
+        or it has a column of which it is not clear what it is, and the message names the parameters that settle it.
         Nothing in a file is executed; libraries that can crash run in a child process (:mod:`graphlowrank.io.worker`).
 
     Examples
@@ -110,14 +124,20 @@ def read(
     """
     path = Path(path)
     extension, found = _format_to_read(path)
-    options: dict[str, Any] = {"key": key, "header": header, "index": index, "graph": graph}
+    choice = Choice(index, tuple(ignore), label, tuple(numeric), transpose)
+    options: dict[str, Any] = {
+        "key": key, "header": header, "graph": graph,
+        "index": index, "ignore": choice.ignore or None, "label": label, "numeric": choice.numeric or None,
+    }  # fmt: skip
     for name, value in options.items():
         if value is not None and name not in found.options:
             taking = [each for other in FORMATS if name in other.options for each in other.extensions]
             raise ValueError(f"{path} takes no {name}: that is for {', '.join(taking)} files.")
     path.stat()
     need(found.package, "Reading a folder of pictures" if extension == PICTURES else f"Reading {extension} files")
-    reader, options = _full_name(str(found.reader)), {name: options[name] for name in found.options}
+    reader = _full_name(str(found.reader))
+    options = {name: options[name] for name in found.options if name not in COLUMN_OPTIONS}
+    options |= {"choice": choice} if "index" in found.options else {}
     if found.is_guarded:
         table = from_worker(run_guarded(reader, path, **options), path)
     else:

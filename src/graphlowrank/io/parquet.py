@@ -6,72 +6,102 @@ from typing import Any
 import numpy as np
 
 from .._files import invalid_file, reading, writing
+from .columns import Choice, Plan, Texts, decide_roles, parse_number, plan_columns
 from .memory import check_room
-from .table import Rows, Table, table_type
+from .table import Rows, Table, table_of, table_type
 
+_EXAMPLES = 100  # rows from which a message quotes
 _BLOCK_ROWS = 2**16
 _BLOCK_CELLS = 2**21
 
 
-def read_parquet(path: Path) -> Table:
+def read_parquet(path: Path, choice: Choice) -> Table:
     """Read a .parquet file block by block; the sample names are pandas' index, or the first column of text."""
     import pyarrow.parquet as pq
 
     with reading(path), pq.ParquetFile(path, memory_map=True) as file:
         schema, n_rows = file.schema_arrow, file.metadata.num_rows
-        index = _index_column(schema)
-        columns = [number for number in range(len(schema)) if number != index]
-        if not columns or not n_rows:
-            raise invalid_file(path, f"has no {'rows' if columns else 'columns of numbers'}.")
-        dtype = _common_type(file, columns, path)
-        check_room(n_rows * len(columns) * dtype.itemsize, path)
-        values, start = np.empty((n_rows, len(columns)), dtype), 0
-        names: list[str] = []
-        for batch in file.iter_batches(max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // len(columns)))):
+        plan = _plan(schema, choice, path)
+        features = plan.features
+        if not features or not n_rows:
+            raise invalid_file(path, f"has no {'rows' if features else 'columns of numbers'}.")
+        if strays := _strays(file, plan):
+            decide_roles(plan, path, n_rows, strings={}, strays=strays)  # raises
+        dtype = np.result_type(*{_number_type(schema.types[number]) or np.dtype(float) for number in features})
+        check_room(n_rows * len(features) * dtype.itemsize, path)
+        values, start = np.empty((n_rows, len(features)), dtype), 0
+        strings: dict[int, list[str]] = {number: [] for number in plan.strings}
+        for batch in file.iter_batches(max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // len(features)))):
             stop = start + batch.num_rows
-            if values.dtype.kind != "f" and any(batch.column(number).null_count for number in columns):
+            if values.dtype.kind != "f" and any(batch.column(number).null_count for number in features):
                 check_room(8 * values.size, path)
                 values = values.astype(float)  # integers cannot be missing
-            for place, number in enumerate(columns):
-                values[start:stop, place] = batch.column(number).to_numpy(zero_copy_only=False)
-            names += [] if index is None else map(str, batch.column(index).to_pylist())
+            for place, number in enumerate(features):
+                values[start:stop, place] = _numbers(batch.column(number), number, strays)
+            for number in strings:
+                strings[number] += _cells(batch.column(number))
             start = stop
         if start != n_rows:
             raise ValueError(f"it claims {n_rows} rows and has {start}")
-    return Table(values, None if index is None else tuple(names), tuple(schema.names[number] for number in columns))
+        roles = decide_roles(plan, path, n_rows, strings=strings, strays=strays, values=values)
+    return table_of(plan, values, strings, roles)
 
 
-def _index_column(schema: Any) -> int | None:
-    """Return the number of the column with sample names: pandas' index, or the first column of text."""
-    import pyarrow as pa
-
+def _plan(schema: Any, choice: Choice, path: Path) -> Plan:
+    """Decide about columns; the sample names are pandas' index, or the first column of text."""
     marked = (schema.pandas_metadata or {}).get("index_columns", [])
+    texts = [number for number, kind in enumerate(schema.types) if _is_text(kind)]
+    index, reason = next(iter(texts), None), None
     if len(marked) == 1 and isinstance(marked[0], str) and schema.names.count(marked[0]) == 1:
-        return int(schema.names.index(marked[0]))
-    for number, whole in enumerate(schema.types):
-        kind = whole.value_type if pa.types.is_dictionary(whole) else whole
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return number
-    return None
+        index, reason = int(schema.names.index(marked[0])), "pandas' index"
+    elif choice.index:
+        index, reason = 0, "as asked for"
+    index = None if choice.index is False else index
+    return plan_columns(schema.names, len(schema), texts, choice, path, index=index, index_reason=reason)
 
 
-def _common_type(file: Any, columns: list[int], path: Path) -> np.dtype:
-    """Return the type that holds the numbers of all columns; ValueError if one holds something else."""
+def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
-    schema, found = file.schema_arrow, set()
-    for number in columns:
-        kind = schema.types[number]
-        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            found.add(table_type(np.dtype(kind.to_pandas_dtype())))
-        elif pa.types.is_null(kind):
-            found.add(np.dtype(float))
-        else:
-            values = next(file.iter_batches(_BLOCK_ROWS)).column(number).drop_null()
-            first = f": the first is {str(values[0].as_py())[:40]!r}" if len(values) else ""
-            place = f"in column {schema.names[number]!r}{first}"
-            raise invalid_file(path, f"has {kind} where numbers are expected, {place}; leave such columns out.")
-    return np.result_type(*found)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _number_type(kind: Any) -> np.dtype | None:
+    """Return the type that holds the numbers of a column; None if it has none."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+        return table_type(np.dtype(kind.to_pandas_dtype()))
+    return np.dtype(float) if pa.types.is_null(kind) else None
+
+
+def _strays(file: Any, plan: Plan) -> dict[int, Texts]:
+    """Return the columns of features that hold no numbers, unless they are to be parsed."""
+    types = file.schema_arrow.types
+    found = {number: Texts() for number in plan.features if _number_type(types[number]) is None}
+    found = {
+        number: texts for number, texts in found.items() if not (number in plan.numeric and _is_text(types[number]))
+    }
+    batch = next(file.iter_batches(_EXAMPLES), ()) if found else ()
+    for number, texts in found.items():
+        for row, cell in enumerate(_cells(batch.column(number)) if batch else [], start=1):
+            texts.add(cell, f"row {row}, {types[number]}")
+    return found
+
+
+def _cells(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def _numbers(column: Any, number: int, strays: dict[int, Texts]) -> Any:
+    if not _is_text(column.type):
+        return column.to_numpy(zero_copy_only=False)
+    cells = _cells(column)
+    parsed = [parse_number(cell) for cell in cells]
+    if None in parsed:
+        strays[number] = Texts.of(cell if found is None else "" for cell, found in zip(cells, parsed, strict=True))
+    return [np.nan if found is None else found for found in parsed]
 
 
 def write_parquet(path: Path, rows: Rows) -> None:

@@ -1,6 +1,6 @@
 """What is read and written: a table of checked values, and a matrix of any kind as blocks of dense rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from .._files import invalid_file, reading
 from .._typing import Array
 from ..linalg.blocks import row_blocks
+from .columns import ColumnRoles, Plan
 from .contents import check_table
 from .memory import check_room
 
@@ -31,6 +32,10 @@ class Table:
         Edge weights of the neighbor graph of an .h5ad file, if it was asked for.
     picture : tuple of int or None
         (height, width) if the samples are images.
+    label : tuple of str or None
+        Cells of the column that holds a label of each sample, which is no feature.
+    columns : ColumnRoles or None
+        What the columns of a text or .parquet file were read as.
     """
 
     values: Any
@@ -38,6 +43,8 @@ class Table:
     feature_names: tuple[str, ...] | None = None
     graph: sp.csr_array | None = None
     picture: tuple[int, int] | None = None
+    label: tuple[str, ...] | None = None
+    columns: ColumnRoles | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,6 +75,13 @@ def from_worker(found: dict[str, Any], path: Path) -> Table:
         return Table(values, samples, features, matrix(found.get("graph")))
 
 
+def table_of(plan: Plan, values: Array, strings: Mapping[int, Sequence[str]], columns: ColumnRoles) -> Table:
+    """Return the table of numbers and strings that were read by a plan for columns."""
+    samples, label = (None if number is None else tuple(strings[number]) for number in (plan.index, plan.label))
+    names = None if plan.names is None else tuple(plan.names[number] for number in plan.features)
+    return Table(values, samples, names, label=label, columns=columns)
+
+
 def table_type(dtype: np.dtype) -> np.dtype:
     """Return the type of values in a table: native byte order; half precision and booleans are widened."""
     widened = {"b1": "u1", "f2": "f4", "f16": "f8", "f12": "f8"}
@@ -94,7 +108,7 @@ def checked(table: Table, path: Path) -> Table:
 def transposed(table: Table) -> Table:
     """Return the table with features as rows; a view unless it is sparse."""
     values = table.values.T.tocsr() if table.is_sparse else table.values.T
-    return Table(values, table.feature_names, table.sample_names)
+    return Table(values, table.feature_names, table.sample_names, columns=table.columns)
 
 
 def compressed(data: Array, indices: Array, indptr: Array, shape: Sequence[int], axis: str, path: Path) -> sp.csr_array:

@@ -7,7 +7,6 @@ but defines what counts as a number and names the line and column of an error.
 import csv
 import gzip
 import io
-import re
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -19,18 +18,29 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from .._files import InvalidFileError, invalid_file, reading, writing
+from .._files import invalid_file, reading, writing
+from .columns import (
+    MISSING,
+    Choice,
+    Plan,
+    Texts,
+    decide_roles,
+    has_decimal_comma,
+    is_number,
+    is_text,
+    parse_number,
+    plan_columns,
+)  # fmt: skip
 from .memory import check_room
-from .table import Rows, Table
+from .table import Rows, Table, table_of
 
 BLOCK_BYTES = 2**24
 MAX_LINE = 2**26  # characters
 MAX_ARROW_COLUMNS = 50_000  # pyarrow's cost per column and block dominates above
-MISSING = ("", "NA", "NaN", "nan")
 _N_LINES = 20  # that decide about the layout
 _N_CHARACTERS = 2**24  # after which fewer lines decide
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-Cells = tuple["array[float]", list[str]]  # values row by row, and sample names
+_NO_CHOICE = Choice()
 
 
 @dataclass(frozen=True)
@@ -38,118 +48,136 @@ class Layout:
     """How to read the rows of a text file."""
 
     delimiter: str
-    columns: tuple[str, ...] | None  # names of all columns, also that of the sample names; None without a header
-    n_columns: int
-    has_index: bool  # whether the first column holds the sample names
     n_lines: int  # before the first row
+    plan: Plan
+
+
+class Cells:
+    """What was read: numbers row by row, the columns that are kept as text, and text where numbers are expected."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.values: array[float] = array("d")
+        self.strings: dict[int, list[str]] = {number: [] for number in plan.strings}
+        self.strays: dict[int, Texts] = {}
 
 
 def read_text(
     path: Path,
     *,
     header: bool | None = None,
-    index: bool | None = None,
+    choice: Choice = _NO_CHOICE,
     engine: Literal["auto", "pyarrow", "csv"] = "auto",
     block_bytes: int = BLOCK_BYTES,
     max_line: int = MAX_LINE,
 ) -> Table:
-    """Read a text file; see :func:`~graphlowrank.io.read` for ``header`` and ``index``."""
+    """Read a text file; see :func:`~graphlowrank.io.read` for ``header`` and the ``choice`` of columns."""
     with reading(path):
         try:
-            layout = find_layout(path, header=header, index=index, max_line=max_line)
-            found = None if engine == "csv" else _read_arrow(path, layout, block_bytes)
+            layout = find_layout(path, header, choice, max_line)
+            plan, features = layout.plan, layout.plan.features
+            if not features:
+                raise invalid_file(path, "has no columns of numbers.")
+            found = None if engine == "csv" else _read_arrow(path, layout, features, block_bytes)
             if found is None and engine == "pyarrow":
                 raise ValueError("pyarrow cannot read it")
-            cells, names = found or _read_csv(path, layout, block_bytes, max_line)
+            found = found or _read_csv(path, layout, features, block_bytes, max_line)
         except UnicodeDecodeError as error:
             byte = error.object[error.start]
             reason = f"is not UTF-8 text: it has the byte 0x{byte:02x}, maybe of Latin-1; save it as UTF-8."
             raise invalid_file(path, reason) from error
-        if not cells:
+        if not found.values:
             raise invalid_file(path, "has no rows of numbers.")
-        values = np.frombuffer(cells).reshape(-1, layout.n_columns - layout.has_index)
-    features = layout.columns[1:] if layout.columns and layout.has_index else layout.columns
-    return Table(values, tuple(names) if layout.has_index else None, features)
+        values = np.frombuffer(found.values).reshape(-1, len(features))
+        roles = decide_roles(plan, path, len(values), strings=found.strings, strays=found.strays, values=values)
+    return table_of(plan, values, found.strings, roles)
 
 
-def _read_arrow(path: Path, layout: Layout, block_bytes: int) -> Cells | None:
-    """Return all values, row by row, and sample names; None if pyarrow is missing or does not accept the file."""
-    if find_spec("pyarrow") is None or layout.n_columns > MAX_ARROW_COLUMNS:
+def _read_arrow(path: Path, layout: Layout, features: list[int], block_bytes: int) -> Cells | None:
+    """Return all cells; None if pyarrow is missing or does not accept the file."""
+    plan = layout.plan
+    if find_spec("pyarrow") is None or plan.n_columns > MAX_ARROW_COLUMNS:
         return None
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    numbers = [str(number) for number in range(layout.n_columns)]  # unique, which names need not be
-    types = dict.fromkeys(numbers, pa.float64()) | ({"0": pa.string()} if layout.has_index else {})
-    values: array[float] = array("d")
-    names: list[str] = []
+    numbers = [str(number) for number in range(plan.n_columns)]  # unique, which names need not be
+    types = {numbers[number]: pa.string() for number in {*plan.strings, *plan.numeric}}
+    kept = [numbers[number] for number in (*features, *plan.strings)]
+    cells = Cells(plan)
     try:
         with _open(path) as file:
             reader = arrow_csv.open_csv(
                 file,
                 arrow_csv.ReadOptions(column_names=numbers, block_size=block_bytes, skip_rows=layout.n_lines),
                 arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
-                arrow_csv.ConvertOptions(column_types=types, null_values=list(MISSING), strings_can_be_null=False),
-            )
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(numbers, pa.float64()) | types, include_columns=kept,
+                    null_values=list(MISSING), strings_can_be_null=False,
+                ),
+            )  # fmt: skip
             for batch in filter(len, reader):
-                columns = batch.columns[layout.has_index :]
-                block = np.empty((len(batch), len(columns)))
-                for number, column in enumerate(columns):
-                    block[:, number] = column.to_numpy(zero_copy_only=False)
+                block = np.empty((len(batch), len(features)))
+                for place, number in enumerate(features):
+                    column: Any = batch.column(place)
+                    if number in plan.numeric:
+                        column = pa.array([parse_number(cell) for cell in column.to_pylist()], pa.float64())
+                        if column.null_count:
+                            return None  # the other parser finds where
+                    block[:, place] = column.to_numpy(zero_copy_only=False)
                 check_room(block.nbytes, path)  # what was read so far is no longer free memory
-                values.frombytes(block.data.cast("B"))
-                names += batch.column(0).to_pylist() if layout.has_index else []
+                cells.values.frombytes(block.data.cast("B"))
+                for place, number in enumerate(plan.strings, start=len(features)):
+                    cells.strings[number] += batch.column(place).to_pylist()
     except (pa.ArrowException, UnicodeDecodeError):
         return None
-    return values, names
+    return cells
 
 
-def _read_csv(path: Path, layout: Layout, block_bytes: int, max_line: int) -> Cells:
-    """Return all values, row by row, and sample names; ValueError at the first row that is not like the others."""
-    block_rows = max(1, min(4096, block_bytes // (8 * layout.n_columns)))
-    values: array[float] = array("d")
-    names: list[str] = []
+def _read_csv(path: Path, layout: Layout, features: list[int], block_bytes: int, max_line: int) -> Cells:
+    """Return all cells; ValueError at the first row that has more or fewer than the others."""
+    plan = layout.plan
+    block_rows = max(1, min(4096, block_bytes // (8 * plan.n_columns)))
+    cells = Cells(plan)
+    is_range = features == list(range(features[0], features[-1] + 1))
     with _open(path) as file:
         rows = islice(_lines(file, path, max_line), layout.n_lines, None)
         reader = csv.reader(rows, delimiter=layout.delimiter)
         for number, row in enumerate(filter(None, reader)):
             line = layout.n_lines + reader.line_num
-            if len(row) != layout.n_columns:
-                raise invalid_file(path, f"has {len(row)} cells on line {line} where {layout.n_columns} are expected.")
+            if len(row) != plan.n_columns:
+                raise invalid_file(path, f"has {len(row)} cells on line {line} where {plan.n_columns} are expected.")
             if number % block_rows == 0:
                 check_room(8 * block_rows * len(row), path)
-            names += row[: layout.has_index]
-            values.extend(_numbers(row, line, layout, path))
-    return values, names
+            for column, strings in cells.strings.items():
+                strings.append(row[column])
+            found = row[features[0] : features[-1] + 1] if is_range else [row[column] for column in features]
+            cells.values.extend(_numbers(found, line, features, plan, cells.strays))
+    return cells
 
 
-def _numbers(row: list[str], line: int, layout: Layout, path: Path) -> list[float]:
-    cells = row[layout.has_index :]
-    together = "".join(cells)
+def _numbers(found: list[str], line: int, features: list[int], plan: Plan, strays: dict[int, Texts]) -> list[float]:
+    together = "".join(found)
     if together.isascii() and "_" not in together:
         try:
-            return list(map(float, cells))
+            return list(map(float, found))
         except ValueError:
             pass  # a missing value, or text
-    for number, cell in enumerate(cells, start=int(layout.has_index)):
-        if _is_text(cell):
-            raise _text_found(cell, number, line, layout, path)
-    return [float(cell) if _is_number(cell) else np.nan for cell in cells]
-
-
-def _text_found(cell: str, number: int, line: int, layout: Layout, path: Path) -> InvalidFileError:
-    shown = cell if len(cell) <= 40 else f"{cell[:40]}..."
-    has_comma = "," in cell and _is_number(cell.replace(",", ".", 1))
-    remedy = "write numbers with a decimal point" if has_comma else "leave such columns out"
-    column = f"column {number + 1}" + (f" ({layout.columns[number]!r})" if layout.columns else "")
-    return invalid_file(path, f"has text where numbers are expected: {shown!r} in {column}, line {line}; {remedy}.")
+    values = [float(cell) if is_number(cell) else np.nan for cell in found]
+    for place, (column, cell) in enumerate(zip(features, found, strict=True)):
+        if is_text(cell):
+            parsed = parse_number(cell) if column in plan.numeric else None
+            values[place] = np.nan if parsed is None else parsed
+            if parsed is None:
+                strays.setdefault(column, Texts()).add(cell, f"line {line}")
+    return values
 
 
 # --- layout ---
 
 
-def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line: int = MAX_LINE) -> Layout:
-    """Return the layout of a file; ``header`` and ``index`` are detected if None."""
+def find_layout(path: Path, header: bool | None, choice: Choice, max_line: int = MAX_LINE) -> Layout:  # noqa: FBT001
+    """Return the layout of a file; ``header`` and ``choice.index`` are detected if None."""
+    index = choice.index
     with _open(path) as file:
         if file.read(2) in _UTF16_BOMS:
             raise invalid_file(path, "is UTF-16 text; save it as UTF-8.")
@@ -169,25 +197,14 @@ def find_layout(path: Path, *, header: bool | None, index: bool | None, max_line
     if names is not None:
         names = [""] * _lacks_a_name(cells) + names
     n_columns = len(names or cells[0])
-    if index is None:
-        index = (names is not None and not names[0].strip()) or _has_index(cells[header:], n_columns)
-    return Layout(delimiter, None if names is None else tuple(names), n_columns, index, n_lines)
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell is a plain decimal number; Python would also accept 1_000 and digits of any script."""
-    if "_" in cell or not cell.isascii():
-        return False
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_text(cell: str) -> bool:
-    """Whether a cell is neither a number nor missing."""
-    return not _is_number(cell) and cell.strip() not in MISSING
+    texts = {column for row in cells[header:] for column, cell in enumerate(row[:n_columns]) if is_text(cell)}
+    reason = "as asked for" if index else None
+    if index is None and names is not None and not names[0].strip():
+        reason = "without a name above them"
+    is_index = reason is not None or (index is None and n_columns > 1 and 0 in texts)
+    first_column = 0 if is_index else None
+    plan = plan_columns(names, n_columns, sorted(texts), choice, path, index=first_column, index_reason=reason)
+    return Layout(delimiter, n_lines, plan)
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -223,37 +240,35 @@ def _delimiter(found: list[str]) -> str:
     def score(delimiter: str) -> tuple[bool, float, int]:
         rows = list(csv.reader(found, delimiter=delimiter))
         cells = [cell for row in rows[len(rows) > 1 :] for cell in row[len(row) > 1 :]]
-        numbers = sum(_is_number(cell) or (delimiter != "," and _has_decimal_comma(cell)) for cell in cells)
+        numbers = sum(is_number(cell) or (delimiter != "," and has_decimal_comma(cell)) for cell in cells)
         return len(rows[0]) > 1, numbers / max(1, len(cells)), len(rows[0])
 
     return max(";", "\t", ",", key=score)
 
 
-def _has_decimal_comma(cell: str) -> bool:
-    return re.fullmatch(r"\s*[+-]?\d+,\d+\s*", cell) is not None
-
-
 def _has_header(rows: list[list[str]], *, index: bool | None) -> bool:
     """Whether the first row has a name where the others have numbers, or counts the columns as pandas does."""
-    first = rows[0]
+    first, others = rows[0], rows[1:]
     if _lacks_a_name(rows):
         return True
     if index is not False and not first[0].strip() and len(first) > 1 and len(rows) > 1:
         counted = first[1:] == [str(number) for number in range(len(first) - 1)]
-        if counted or all(_is_text(row[0]) for row in rows[1:]):
+        if counted or all(is_text(row[0]) for row in rows[1:]):
             return True
-    return any(map(_is_text, first[1:] if len(first) > 1 else first))
+    names = [column for column, cell in enumerate(first) if is_text(cell)]
+    if len(first) > 1 and len(names) < len(first):
+        names = [column for column in names if column > 0]  # it may hold sample names
+    if any(is_number(row[column]) for row in others for column in names if column < len(row)):
+        return True
+    if any(is_number(cell) for row in others for cell in row):
+        return False  # text only where the others have text, too: 5.1,3.5,setosa
+    return any(map(is_text, first[1:] if len(first) > 1 else first))
 
 
 def _lacks_a_name(rows: list[list[str]]) -> bool:
     """Whether the first row is one cell shorter than all others: R writes no name above the row names."""
     others = rows[1 : -1 if len(rows) > 2 else None]  # the last one may be truncated
-    return bool(others) and all(map(_is_text, rows[0])) and all(len(row) == len(rows[0]) + 1 for row in others)
-
-
-def _has_index(rows: list[list[str]], n_columns: int) -> bool:
-    # Numbers with decimal commas are an error, but no names.
-    return n_columns > 1 and any(_is_text(row[0]) and not _has_decimal_comma(row[0]) for row in rows)
+    return bool(others) and all(map(is_text, rows[0])) and all(len(row) == len(rows[0]) + 1 for row in others)
 
 
 def write_text(path: Path, rows: Rows) -> None:
