@@ -78,7 +78,7 @@ def test_wrong_usage_exits_with_2(here, given, text):
     [
         ("none.csv -o new/out.csv", "there is no file or folder none.csv.", INPUT),
         ("none -o new/out.csv", "there is no file or folder none.", INPUT),
-        ("text.csv -o new/out.csv", "text.csv ", HELP),
+        ("text.csv -o new/out.csv", "text.csv cannot be read as it is: column 2 ('b') has text", "give --label b"),
         ("in.csv -o out.xyz", "out.xyz is not of a known kind: .csv, .tsv,", HELP),
         ("in.csv -o ./in.csv", "--output is the input itself", HELP),
         ("in.csv -o out.csv -r ./out.csv", "--output and --report are the same place", HELP),

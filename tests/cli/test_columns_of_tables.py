@@ -40,7 +40,7 @@ def test_a_first_column_with_a_currency_sign_is_not_taken_for_names(table, tmp_p
     assert remedy.startswith("give --numeric price to use it as a feature")
     assert tree(tmp_path) == ["in.csv"]
     result = succeeded(invoke(command, f"in.csv {COMMANDS[command]} --numeric price --json"))
-    assert f"columns: {n_features + 1} numeric\n  numeric: 'price', as asked for\n" in result.stderr
+    assert f"columns: {n_features + 1} numeric\n  numeric: price (as asked for)\n" in result.stderr
     columns = json.loads(result.stdout)["columns"]
     assert columns == {
         "numeric": n_features + 1,
@@ -71,5 +71,5 @@ def test_columns_are_ignored_by_name(table):
         "with it, or --index to use it as sample names, or --ignore city --ignore id to leave it out"
     )
     result = succeeded(invoke("recover", "in.csv --rank 2 -o out.csv --ignore city --ignore id"))
-    assert "  ignored: 'city', 'id', as asked for" in result.stderr
+    assert "  ignored: city, id (as asked for)" in result.stderr
     assert pd.read_csv("out.csv").shape[1] == n_features

@@ -194,7 +194,7 @@ def test_columns_that_are_samples_are_neither_labels_nor_indices(table_of):
 def test_thousands_of_columns_are_a_few_lines():
     roles = ColumnRoles(7, tuple((f"g{number}", "ignored", "as asked for") for number in range(5000)))
     assert roles.lines() == [
-        "columns: 7 numeric, 5000 ignored", "  ignored: 'g0', 'g1', 'g2', 'g3' and 4996 others, as asked for"
+        "columns: 7 numeric, 5000 ignored", "  ignored: g0, g1, g2, g3 and 4996 others (as asked for)"
     ]  # fmt: skip
 
 

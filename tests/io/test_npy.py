@@ -116,3 +116,9 @@ def test_empty_arrays(tmp_path):
     refused(tmp_path / "x.npy", "complex numbers")
     np.save(tmp_path / "x.npy", np.ones(3))
     refused(tmp_path / "x.npy", r"shape \(3,\)")
+
+
+@pytest.mark.parametrize("kind", ["coo", "csc"])
+def test_rows_that_a_small_file_cannot_hold(tmp_path, kind):
+    sp.save_npz(tmp_path / "x.npz", sp.coo_array((10**8, 2)).asformat(kind))
+    refused(tmp_path / "x.npz", "claims 0.7 GiB of values in .* bytes; it is damaged")

@@ -2,6 +2,7 @@
 
 import time
 
+import h5py
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -65,3 +66,10 @@ def test_a_format_is_one_entry(path, monkeypatch, is_guarded):
     assert_array_equal(read(path).values, np.eye(2))
     with pytest.raises(ValueError, match=r"known kind: .*\.toy"):
         write_matrix(path.with_suffix(".other"), np.eye(2))
+
+
+def test_values_that_a_small_file_cannot_hold(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("X", (10**7, 10), "f8", chunks=(1000, 10))  # no chunk is written
+    with pytest.raises(ValueError, match=r"GiB of values in .* bytes; it is damaged, or empty"):
+        read(tmp_path / "x.h5")

@@ -25,6 +25,7 @@ class FitRequest:
     reading: dict[str, Any]  # options of read_table()
     preparation: dict[str, Any]  # options of prepare()
     outputs: dict[str, Path]  # by the name of the option
+    quote_formulas: bool  # in text outputs
     options: dict[str, Any]  # of the estimator
 
 

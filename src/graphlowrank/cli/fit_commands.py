@@ -15,7 +15,16 @@ LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a register
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
 READING = ("key", "header", "index", "ignore", "label", "numeric", "transpose")
-NOT_PLANNED = ("report", "graph", "normalize_counts", "log1p", "gamma_samples", "gamma_features", "seed")
+NOT_PLANNED = (
+    "report",
+    "quote_formulas",
+    "graph",
+    "normalize_counts",
+    "log1p",
+    "gamma_samples",
+    "gamma_features",
+    "seed",
+)
 
 
 def cluster_command(
@@ -107,6 +116,7 @@ def _run(
         _without_none({name: given[name] for name in (*READING, "graph")}),
         {name: given[name] for name in ("normalize_counts", "log1p", "top_features")},
         _without_none({**outputs, "report": given["report"]}),
+        given["quote_formulas"],
         {**options, "random_state": given["seed"], "n_jobs": given["threads"], **_without_none(chosen)},
     )
     with show_progress() as show:

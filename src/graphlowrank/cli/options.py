@@ -25,6 +25,7 @@ INDEX = "Whether the first column has sample names; detected if not given."
 IGNORE = "Column to leave out, by name, or by number from 1 without a header; may be repeated."
 LABEL = "Column that is a label, not a feature; clusters are compared with it."
 NUMERIC = "Column that is a feature whatever it looks like; $, % and 1,000 are parsed in it; may be repeated."
+QUOTE = "In text, write ' before names that a spreadsheet would run, such as =cmd."
 TOP_FEATURES = "Keep the N most variable features."
 NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
 
@@ -71,6 +72,7 @@ DOWNSAMPLING = model_option(
 TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "source": (Path, Argument(metavar="FILE", show_default=False, help=f"Table, samples in rows: {FORMATS}.")),
     "report": (ReportPage, None),
+    "quote_formulas": (Annotated[bool, output_option("--quote-formulas", help=QUOTE)], False),
     "key": (str | None, input_option(None, "--key", "--layer", help="Array of the file; layer of an .h5ad.")),
     "header": (bool | None, input_option(None, "--header/--no-header", help=HEADER)),
     "index": (bool | None, input_option(None, "--index/--no-index", help=INDEX)),

@@ -48,7 +48,8 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
         for name, path in outputs.items():
             _check_replaceable(path)
             check_writable(path)
-            temporary[name] = stack.enter_context(temporary_beside(target_of(path)))
+            # The extension is that of the output, not that of the file it may link to.
+            temporary[name] = stack.enter_context(temporary_beside(target_of(path))).with_name(path.name)
         with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
             yield temporary
             for place in temporary.values():

@@ -64,7 +64,7 @@ class ColumnRoles:
         total = ", ".join(f"{counts[role]} {role}" for role in dict.fromkeys(["numeric", *counts]))
         return [
             f"columns: {total}",
-            *(f"  {role}: {_listed(list(map(repr, found)))}, {why}" for (role, why), found in groups.items()),
+            *(f"  {role}: {_listed(found)} ({why})" for (role, why), found in groups.items()),
         ]
 
     def as_dict(self) -> dict[str, object]:
@@ -153,7 +153,9 @@ class Texts:
         """Judge a column that has these cells where numbers are expected."""
         total, shown = self.counts.total(), ", ".join(self.examples)
         if self.counts["marked"] == total and not parsed:
-            what = f"numbers with currency or percent signs or separators, {shown}"
+            what = (
+                f"numbers with currency or percent signs or separators, {shown}" if total else "numbers stored as text"
+            )
             return "numeric", what, ("numeric", "index", "ignore")
         if self.counts["decimal comma"] and not self.counts["text"]:
             return "numeric", f"decimal commas, {shown}, which are to be written as points", ("index", "ignore")
@@ -264,7 +266,10 @@ def decide_roles(
     problems = {number: (what, options) for number, (_, what, options) in sorted(judged.items()) if options}
     if problems:
         raise _ambiguous(plan, problems, path)
-    roles = [(plan.name(number), role, what) for number, (role, what, _) in sorted(judged.items())]
+    known = {number: name.strip() for number, name in enumerate(plan.names or ()) if name.strip()}
+    roles = [
+        (known.get(number, f"column {number + 1}"), role, what) for number, (role, what, _) in sorted(judged.items())
+    ]
     return ColumnRoles(len(plan.features), tuple(roles))
 
 
@@ -300,7 +305,7 @@ def _judge_names(plan: Plan, number: int, cells: Sequence[str]) -> Judgment:
     found, has_name = Texts.of(first), plan.looks_like(number, _INDEX)
     n_texts = found.counts["text"]
     n_numbers = sum(map(is_number, first)) + found.counts.total() - n_texts
-    if not n_texts or (n_numbers >= n_texts and not has_name):
+    if n_numbers >= n_texts and not has_name:
         return found.judged(len(first), parsed=False)
     if 2 * n_different <= len(cells) and not has_name:
         what = f"only {n_different} different texts in {len(cells)} rows, {found.examples[0]}"

@@ -9,6 +9,8 @@ from pathlib import Path
 from .._files import invalid_file
 
 SHARE = 0.9  # of the free memory
+MAX_EXPANSION = 2**12  # bytes of values for a byte of a file: compression of real data stays far below
+ALWAYS_ALLOWED = 2**26  # bytes, whatever the size of the file
 UNKNOWN = 2**33  # bytes, where the system does not report them
 
 
@@ -18,7 +20,10 @@ def allowed_bytes() -> int:
 
 
 def check_room(n_bytes: int, path: Path) -> None:
-    """Raise ValueError if the values of a file do not fit into memory; called before any is allocated."""
+    """Raise ValueError if the values of a file do not fit into memory, or cannot come from a file of its size.
+
+    Called before any is allocated: a few bytes can claim any number of rows.
+    """
     allowed = allowed_bytes()
     if n_bytes > allowed:
         raise invalid_file(
@@ -26,6 +31,15 @@ def check_room(n_bytes: int, path: Path) -> None:
             f"claims {_in_words(n_bytes)} of values, more than the {_in_words(allowed)} that fit into memory; "
             "it is damaged, or needs to be split or saved as an .npy file, which is not loaded whole.",
         )
+
+    if n_bytes > ALWAYS_ALLOWED and n_bytes > MAX_EXPANSION * (size := _size(path)):
+        raise invalid_file(
+            path, f"claims {_in_words(n_bytes)} of values in {_in_words(size)}; it is damaged, or empty."
+        )
+
+
+def _size(path: Path) -> int:
+    return sum(part.stat().st_size for part in ([path, *path.rglob("*")] if path.is_dir() else [path]))
 
 
 def _in_words(n_bytes: int) -> str:

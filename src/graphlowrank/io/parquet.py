@@ -10,6 +10,7 @@ from .columns import Choice, Plan, Texts, decide_roles, parse_number, plan_colum
 from .memory import check_room
 from .table import Rows, Table, table_of, table_type
 
+SAMPLE = "sample"  # name of the column of sample names
 _EXAMPLES = 100  # rows from which a message quotes
 _BLOCK_ROWS = 2**16
 _BLOCK_CELLS = 2**21
@@ -56,6 +57,8 @@ def _plan(schema: Any, choice: Choice, path: Path) -> Plan:
         index, reason = int(schema.names.index(marked[0])), "pandas' index"
     elif choice.index:
         index, reason = 0, "as asked for"
+    elif index == 0 and schema.names[0].rstrip("_") == SAMPLE:  # as write_parquet names it
+        reason = f"named {SAMPLE}"
     index = None if choice.index is False else index
     return plan_columns(schema.names, len(schema), texts, choice, path, index=index, index_reason=reason)
 
@@ -111,7 +114,7 @@ def write_parquet(path: Path, rows: Rows) -> None:
 
     features = rows.feature_names or tuple(map(str, range(rows.shape[1])))
     kind = pa.from_numpy_dtype(rows.dtype)
-    index = "sample"
+    index = SAMPLE
     while index in features:  # readers could not tell two columns of one name apart
         index += "_"
     first = [pa.field(index, pa.string())] if rows.sample_names else []

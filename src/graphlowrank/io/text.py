@@ -36,6 +36,7 @@ from .table import Rows, Table, table_of
 
 BLOCK_BYTES = 2**24
 MAX_LINE = 2**26  # characters
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of cells that spreadsheets run
 MAX_ARROW_COLUMNS = 50_000  # pyarrow's cost per column and block dominates above
 _N_LINES = 20  # that decide about the layout
 _N_CHARACTERS = 2**24  # after which fewer lines decide
@@ -276,7 +277,8 @@ def write_text(path: Path, rows: Rows) -> None:
     features = rows.feature_names
     if rows.sample_names is not None:  # readers recognize names of samples by an empty cell above them
         features = ("", *(features or map(str, range(rows.shape[1]))))
-    write_lines(path, [] if features is None else [features], _lines_of(rows))
+    lines = [] if features is None else [features]
+    write_lines(path, lines, _lines_of(rows), quote_formulas=rows.quote_formulas)
 
 
 def _lines_of(rows: Rows) -> Iterator[list[Any]]:
@@ -287,11 +289,18 @@ def _lines_of(rows: Rows) -> Iterator[list[Any]]:
             yield [next(names), *line] if rows.sample_names else line
 
 
-def write_lines(path: Path, *parts: Iterable[Iterable[Any]]) -> None:
-    """Write lines of cells, separated by tabs if the extension is .tsv, by commas otherwise."""
+def write_lines(path: Path, *parts: Iterable[Iterable[Any]], quote_formulas: bool = False) -> None:
+    """Write lines of cells, separated by tabs if the extension is .tsv, by commas otherwise.
+
+    With ``quote_formulas``, names that a spreadsheet would run (``=cmd|...``) get an apostrophe in front.
+    """
+
+    def quoted(cell: Any) -> Any:
+        return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(FORMULA_STARTS) else cell
+
     with writing(path) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
         out = csv.writer(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", lineterminator="\n")
         for part in parts:
-            out.writerows(part)
+            out.writerows(map(quoted, line) for line in part) if quote_formulas else out.writerows(part)
         text.detach()
