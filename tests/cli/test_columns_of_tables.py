@@ -73,3 +73,22 @@ def test_columns_are_ignored_by_name(table):
     result = succeeded(invoke("recover", "in.csv --rank 2 -o out.csv --ignore city --ignore id"))
     assert "  ignored: city, id (as asked for)" in result.stderr
     assert pd.read_csv("out.csv").shape[1] == n_features
+
+
+def test_names_that_spreadsheets_would_run_are_quoted_if_asked_for(table):
+    names = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", " =1", "a=1", "'"]
+    table(
+        **{"-f": lambda kinds: np.arange(len(kinds)) / 7, "who": lambda kinds: [*names, *map("s{}".format, kinds[7:])]}
+    )
+    words = "in.csv --index --rank 2 -o out.csv -s errors.tsv"
+    for asked, quote in (("", ""), ("--quote-formulas", "'")):
+        succeeded(invoke("recover", f"{words} {asked}"))
+        for name, separator in {"out.csv": ",", "errors.tsv": "\t"}.items():
+            found = pd.read_csv(name, sep=separator, index_col=0)
+            assert found.index[:7].tolist() == [*(quote + each for each in names[:5]), *names[5:]]
+            assert found.columns[:2].tolist() == [f"{quote}-f", "f0"]
+            assert found.to_numpy().dtype == float  # negative numbers stay numbers
+    succeeded(invoke("cluster", "in.csv --index -k 3 -o labels.csv --quote-formulas"))
+    assert pd.read_csv("labels.csv")["sample"][0] == "'=cmd|' /C calc'!A0"
+    result = invoke("cluster", "in.csv --index -k 3 -o labels.json --quote-formulas")
+    assert (result.exit_code, "this is for .csv and .tsv outputs" in result.stderr) == (2, True)

@@ -46,7 +46,8 @@ def test_parquet_that_is_no_table(tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"n": ["a"], "v": [1.0], "city": ["Bern"]}), path)
     refused(
-        path, r"column 3 \('city'\) has text where numbers are expected, 'Bern' \(row 1, string\).*option label, ignore"
+        path,
+        r"column 3 \('city'\) has text where numbers are expected, 'Bern' \(row 1, string\).*by label or ignore",
     )
     pq.write_table(pa.table({"v": [1.0], "when": [pd.Timestamp(0)]}), path)
     refused(path, r"column 2 \('when'\) has .*1970-01-01.*timestamp")

@@ -118,13 +118,16 @@ WRONG = {
     "header only": (b"a,b\n", "has no rows"),
     "text column": (
         b"a,city\n1,2\n2,Bern\n",
-        r"column 2 \('city'\) has text where numbers are expected, 'Bern' \(line 3\).*option label, ignore",
+        r"column 2 \('city'\) has text where numbers are expected, 'Bern' \(line 3\).*settle it by label or ignore",
     ),
     "two text columns": (b"n,a,b\nx,1,u\n", r"column 3 \('b'\) has text .*'u' \(line 2\)"),
     "no header": (b"1,2\n3,x\n", r"column 2 has text .*'x' \(line 2\)"),
     "only text": (b"a\nb\nc\n", r"column 1 \('a'\) has text .*'b' \(line 2\)"),
     "mixed": (b"a,b\n1,2\n3,True\n", r"column 2 \('b'\) has text .*'True' \(line 3\)"),
-    "decimal commas": (b"a;b\n1,5;2,5\n", r"column 1 \('a'\) has decimal commas, '1,5'.*written as points; column 2"),
+    "decimal commas": (
+        b"a;b\n1,5;2,5\n",
+        r"column 1 \('a'\) has decimal commas, which are to be written as points, '1,5'.*; column 2",
+    ),
     "underscore": (b"a,b\n1,1_000\n", "'1_000'"),
     "other digits": ("a,b\n1,\u0661\n".encode(), "column 2"),
     "dates": (b"t,v\n2020-01-01,1\n2020-01-02,oops\n", "'oops'"),

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from whole_files import FEATURES, SAMPLES, X
 
-from graphlowrank.io import read, write_labels, write_matrix
+from graphlowrank.io import write_labels
 from graphlowrank.io.labels import check_labels_path
 
 pytestmark = pytest.mark.usefixtures("without_worker")
@@ -179,20 +179,3 @@ def test_columns_that_hold_the_names_of_samples(tmp_path):
     check_labels_path(path, "label", path)
     check_labels_path(tmp_path / "y.h5ad", "cell")
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"x.h5ad": before}
-
-
-@pytest.mark.parametrize("extension", ["csv", "tsv"])
-def test_names_that_spreadsheets_would_run_are_quoted_if_asked_for(tmp_path, extension):
-    names = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", " =1", "a=1", "'"]
-    path = tmp_path / f"labels.{extension}"
-    for quote_formulas in (False, True):
-        labels, matrix = range(len(names)), -np.ones((len(names), 1))
-        write_labels(path, list(labels), names, column="=x", quote_formulas=quote_formulas)
-        found = pd.read_csv(path, sep="\t" if extension == "tsv" else ",")
-        quotes = ["'" if quote_formulas and number < 5 else "" for number in labels]
-        assert found["sample"].tolist() == [f"{quote}{name}" for quote, name in zip(quotes, names, strict=True)]
-        assert found.columns[1] == ("'=x" if quote_formulas else "=x")
-        write_matrix(path, matrix, names, ["=x"], quote_formulas=quote_formulas)
-        table = read(path)
-        assert table.sample_names == tuple(found["sample"])
-        assert (table.feature_names, table.values.tolist()) == ((found.columns[1],), matrix.tolist())  # -1 is a number

@@ -39,7 +39,7 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
             page = {"over": "Clusters of a table", "spectra": {"input": singular_values}, "rank": None, **drawn}
         write_labels(
             outputs["output"], model.labels_, table.sample_names, confidence=model.confidence_,
-            scores=scores if to_anndata else None, column=column, source=source, quote_formulas=request.quote_formulas,
+            scores=scores if to_anndata else None, column=column, source=source,
         )  # fmt: skip
         return _outcome(model, page, table.label)
 

@@ -64,7 +64,7 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
         if command in TABLE_COMMANDS:
             cause = to_option_names(cause, command)
         typer.echo(f"error: {' '.join(cause.split())}", err=True)
-        typer.echo(error.remedy if isinstance(error, RemedyError) else _remedy(error, command), err=True)
+        typer.echo(getattr(error, "remedy", None) or _remedy(error, command), err=True)
         raise typer.Exit(1) from None
 
 

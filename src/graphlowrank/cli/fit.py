@@ -14,7 +14,7 @@ from ..report.page import library_versions
 from .console import Show, command_line, print_warnings, require_packages
 from .options import to_option_names
 from .outputs import all_or_none
-from .prepare import prepare, read_table
+from .prepare import prepare, quote_formulas, read_table
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ def run_fit(
         table = read_table(path, **request.reading)
         with all_or_none(request.outputs) as outputs:
             table, steps = prepare(table, path, **request.preparation, only_dense=only_dense)
+            table = quote_formulas(table) if request.quote_formulas else table
             reading, (n_samples, n_features) = time.perf_counter() - begin, table.shape
             graph = {} if table.graph is None else {"sample_graph": table.graph}
             _check_counts(request.options, n_samples, n_features)

@@ -14,17 +14,11 @@ from .options import model_option, output_option, registered
 LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a registered loss."
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
+TEXT = (".csv", ".tsv")
 READING = ("key", "header", "index", "ignore", "label", "numeric", "transpose")
 NOT_PLANNED = (
-    "report",
-    "quote_formulas",
-    "graph",
-    "normalize_counts",
-    "log1p",
-    "gamma_samples",
-    "gamma_features",
-    "seed",
-)
+    "report", "quote_formulas", "graph", "normalize_counts", "log1p", "gamma_samples", "gamma_features", "seed"
+)  # fmt: skip
 
 
 def cluster_command(
@@ -109,6 +103,8 @@ def _run(
     """Run ``cluster`` or ``recover`` with its own outputs and options and with the table options ``given``."""
     from .fit import FitRequest
 
+    if given["quote_formulas"] and any(path.suffix.lower() not in TEXT for path in outputs.values() if path):
+        raise typer.BadParameter(f"this is for {' and '.join(TEXT)} outputs", param_hint="--quote-formulas")
     chosen = {name: given[name] for name in ("downsampling", "gamma_samples", "gamma_features")}
     chosen["n_neighbors"] = given["neighbors"]
     request = FitRequest(

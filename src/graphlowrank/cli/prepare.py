@@ -10,26 +10,20 @@ import typer
 
 from .._typing import Array
 from ..io import Table, read
-from ..io.columns import AmbiguousColumnsError
 from ..io.memory import allowed_bytes
 from ..preprocessing.counts import blocks, float_type, is_complete, n_missing, preprocess, stored_values
 from .console import RemedyError
 
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of cells that spreadsheets run
 COPIES = 2  # of the matrix during a fit: the data, and scaled
 FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
 
 
 def read_table(path: Path, **options: Any) -> Table:
-    """Read a table with the ``options`` of :func:`graphlowrank.io.read`, and print what its columns were read as.
-
-    Its graph, if any, must be symmetric.
-    """
+    """Read a table with the ``options`` of :func:`graphlowrank.io.read`; print what its columns were read as."""
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}.")
-    try:
-        table = read(path, **options)
-    except AmbiguousColumnsError as error:
-        raise RemedyError(error.cause, error.remedy) from error
+    table = read(path, **options)
     for line in table.columns.lines() if table.columns else ():
         typer.echo(line, err=True)
     if table.graph is not None and abs(table.graph - table.graph.T).max() > 1e-6 * abs(table.graph).max():
@@ -66,6 +60,15 @@ def prepare(
         steps.insert(0, _count_missing(X, table, columns, path))
     picture = table.picture if columns is None else None  # a selection of pixels is no image
     return replace(table, values=X, feature_names=names, picture=picture), steps
+
+
+def quote_formulas(table: Table) -> Table:
+    """Return the table with an apostrophe before names that a spreadsheet would run, such as =cmd."""
+    samples, features = (
+        names and tuple(f"'{name}" if name.lstrip(" ").startswith(FORMULA_STARTS) else name for name in names)
+        for names in (table.sample_names, table.feature_names)
+    )
+    return replace(table, sample_names=samples, feature_names=features)
 
 
 def check_memory(values: Any, n_features: int, path: Path) -> None:

@@ -33,10 +33,10 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
 
     def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:
         names = (table.sample_names, table.feature_names)
-        write_matrix(outputs["output"], model.low_rank_, *names, quote_formulas=request.quote_formulas)
+        write_matrix(outputs["output"], model.low_rank_, *names)
         unscaled = Residual(table.values, model.low_rank_)
         if "sparse" in outputs:
-            write_matrix(outputs["sparse"], unscaled, *names, quote_formulas=request.quote_formulas)
+            write_matrix(outputs["sparse"], unscaled, *names)
         scaled = model.feature_scale_ is not None
         residual = unscaled.divided_by(model.feature_scale_) if scaled else unscaled
         size = residual_size(residual, residual.low_rank.offset if scaled else model.offset_)

@@ -26,8 +26,6 @@ _LABEL = re.compile(r"(true|ground)?[ _.-]?(target|labels?|class(es)?|y|species|
 _INDEX = re.compile(r"(.*[ _.-])?ids?|index|idx|unnamed: \d.*|rows?([ _.-]?(ids?|names?|numbers?))?")
 _CURRENCY = re.compile(r"^([+-]?)\s*[$€£¥₹]\s*|\s*[$€£¥₹]$")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([,'’ \u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?")
-Role = tuple[str, str, str]  # column; numeric, sample names, feature names, label or ignored; reason
-Judgment = tuple[str, str, tuple[str, ...]]  # role; reason, or what is unclear; options that would settle it
 # What each option does with a column, in the order in which messages offer them.
 EFFECTS = {
     "numeric": "to use it as a feature ($, % and 1,000 are parsed)",
@@ -35,6 +33,8 @@ EFFECTS = {
     "index": "to use it as sample names",
     "ignore": "to leave it out",
 }
+Role = tuple[str, str, str]  # column; numeric, sample names, feature names, label or ignored; reason
+Judgment = tuple[str, str, tuple[str, ...]]  # role; reason, or what is unclear; options that would settle it
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,12 @@ class ColumnRoles:
 
     def lines(self) -> list[str]:
         """Return the roles in words: one line if all columns are plain numbers, else one more for each reason."""
-        groups: dict[tuple[str, str], list[str]] = {}
-        for column, *role_and_reason in self.reported:
-            groups.setdefault(tuple(role_and_reason), []).append(column)  # type: ignore[arg-type]
-        counts = Counter(role for _, role, _ in self.reported) | Counter(numeric=self.n_numeric)
-        total = ", ".join(f"{counts[role]} {role}" for role in dict.fromkeys(["numeric", *counts]))
-        return [
-            f"columns: {total}",
-            *(f"  {role}: {_listed(found)} ({why})" for (role, why), found in groups.items()),
-        ]
+        groups: dict[str, dict[str, list[str]]] = {"numeric": {}}
+        for column, role, reason in self.reported:
+            groups.setdefault(role, {}).setdefault(reason, []).append(column)
+        counts = {role: sum(map(len, found.values())) for role, found in groups.items()} | {"numeric": self.n_numeric}
+        lines = [f"  {role}: {_listed(names)} ({why})" for role in groups for why, names in groups[role].items()]
+        return ["columns: " + ", ".join(f"{count} {role}" for role, count in counts.items()), *lines]
 
     def as_dict(self) -> dict[str, object]:
         """Return JSON values."""
@@ -77,10 +74,9 @@ class AmbiguousColumnsError(InvalidFileError):
     """Columns whose role cannot be decided; ``remedy`` offers the options of a command that settle it."""
 
     def __init__(self, cause: str, options: dict[str, list[str]]) -> None:
-        super().__init__(f"{cause} Settle it by the option {', '.join(options)}.")
+        super().__init__(f"{cause}; settle it by {' or '.join(options)}.")
         words = {name: " ".join(f"--{name} {shlex.quote(each)}" for each in found) for name, found in options.items()}
         words |= {"index": "--index"} if "index" in options else {}
-        self.cause = cause
         self.remedy = "give " + ", or ".join(f"{word} {EFFECTS[name]}" for name, word in words.items())
 
 
@@ -133,36 +129,35 @@ class Texts:
     counts: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
-    def add(self, cell: str, place: str) -> None:
-        """Count a cell of text."""
-        is_marked, is_comma = parse_number(cell) is not None, has_decimal_comma(cell)
-        self.counts["marked" if is_marked else "decimal comma" if is_comma else "text"] += 1
-        if len(self.examples) < N_SHOWN:
-            self.examples.append(f"{cell if len(cell) <= 40 else cell[:40] + '...'!r} ({place})")
-
     @classmethod
-    def of(cls, cells: Iterable[str]) -> "Texts":
-        """Count the cells of text in a column."""
+    def of(cls, cells: Iterable[str], kind: str = "") -> "Texts":
+        """Count the cells of text in a column; ``kind`` is what messages add to their rows."""
         found = cls()
         for row, cell in enumerate(cells, start=1):
             if is_text(cell):
-                found.add(cell, f"row {row}")
+                found.add(cell, f"row {row}{kind}")
         return found
 
-    def judged(self, n_rows: int, *, parsed: bool) -> Judgment:
+    def add(self, cell: str, place: str) -> None:
+        """Count a cell of text."""
+        is_marked, is_comma = parse_number(cell) is not None, has_decimal_comma(cell)
+        self.counts["marked" if is_marked else "comma" if is_comma else "text"] += 1
+        if len(self.examples) < N_SHOWN:
+            self.examples.append(f"{cell if len(cell) <= 40 else cell[:40] + '...'!r} ({place})")
+
+    def judged(self, n_rows: int, *, parsed: bool = False) -> Judgment:
         """Judge a column that has these cells where numbers are expected."""
-        total, shown = self.counts.total(), ", ".join(self.examples)
+        total, options = self.counts.total(), ("index", "ignore")
         if self.counts["marked"] == total and not parsed:
-            what = (
-                f"numbers with currency or percent signs or separators, {shown}" if total else "numbers stored as text"
-            )
-            return "numeric", what, ("numeric", "index", "ignore")
-        if self.counts["decimal comma"] and not self.counts["text"]:
-            return "numeric", f"decimal commas, {shown}, which are to be written as points", ("index", "ignore")
-        if 2 * total < n_rows or parsed:
-            cells = "1 cell that is no number" if total == 1 else f"{total} cells that are no numbers"
-            return "numeric", f"{cells}, {shown}, to be corrected or emptied", ("index", "ignore")
-        return "numeric", f"text where numbers are expected, {shown}", ("label", "index", "ignore")
+            what = "numbers with currency or percent signs or separators" if total else "numbers stored as text"
+            options = ("numeric", *options)  # type: ignore[assignment]
+        elif self.counts["comma"] and not self.counts["text"]:
+            what = "decimal commas, which are to be written as points"
+        elif 2 * total < n_rows or parsed:
+            what = f"{total} {'cell' if total == 1 else 'cells'} to be corrected or emptied, not a number"
+        else:
+            what, options = "text where numbers are expected", ("label", *options)  # type: ignore[assignment]
+        return "numeric", ", ".join([what, *self.examples]), options
 
 
 # --- before reading ---
@@ -194,15 +189,11 @@ class Plan:
 
     def name(self, number: int) -> str:
         """Name of a column, as options take it: its number from 1 if the file has no header."""
-        return str(number + 1) if self.names is None else self.names[number]
-
-    def shown(self, number: int) -> str:
-        """Name of a column in messages."""
-        return f"column {number + 1}" + ("" if self.names is None else f" ({self.names[number][:40]!r})")
+        return str(number + 1) if self.names is None else self.names[number].strip()
 
     def looks_like(self, number: int, pattern: re.Pattern[str]) -> bool:
         """Whether the name of a column is one of those that ``pattern`` knows."""
-        return self.names is not None and pattern.fullmatch(self.names[number].strip().lower()) is not None
+        return self.names is not None and pattern.fullmatch(self.name(number).lower()) is not None
 
 
 def plan_columns(
@@ -213,35 +204,32 @@ def plan_columns(
 
     ``index`` is the column that the format takes for sample names, for ``index_reason`` or if its cells look like it.
     """
-    labels = () if choice.label is None else (choice.label,)
-    ignored, numeric, labeled = (
-        frozenset(number for name in given for number in _find(name, names, n_columns, path))
-        for given in (choice.ignore, choice.numeric, labels)
+    known = tuple(names) if names is not None else None
+    plan = Plan(known, n_columns, choice, index, index_reason, None, frozenset(), frozenset())
+    ignored, numeric, labels = (
+        frozenset(number for name in given for number in _find(name, plan, path))
+        for given in (choice.ignore, choice.numeric, [] if choice.label is None else [choice.label])
     )
-    if len(labeled) > 1 or (labeled and choice.transpose):
-        why = "columns are samples" if choice.transpose else f"{len(labeled)} columns have this name"
+    if len(labels) > 1 or (labels and choice.transpose):
+        why = "columns are samples" if choice.transpose else f"{len(labels)} columns have this name"
         raise invalid_file(path, f"has no label {choice.label!r}: {why}.")
-    asked = [*ignored, *numeric, *labeled, *([index] if choice.index else [])]
+    asked = [*ignored, *numeric, *labels, *([index] if choice.index else [])]
     if len(asked) > len(set(asked)):
         raise invalid_file(path, "has a column that was asked for in two roles; choose one of them.")
-    index = None if index in asked and not choice.index else index
-    plan = Plan(
-        None if names is None else tuple(names), n_columns, choice, index, index_reason, next(iter(labeled), None),
-        ignored, numeric,
-    )  # fmt: skip
-    taken = {*asked, *([index] if index_reason else [])}
-    like = [number for number in texts if plan.looks_like(number, _LABEL) and number not in taken]
-    if len(like) != 1 or labeled or choice.transpose:
-        return plan
-    return replace(plan, label=like[0], index=None if plan.index == like[0] else plan.index)
+    if not labels and not choice.transpose:  # a single column of text that is named so
+        taken = {*asked, *([index] if index_reason else [])}
+        like = [number for number in texts if plan.looks_like(number, _LABEL) and number not in taken]
+        labels = frozenset(like if len(like) == 1 else ())
+    index = None if index in {*ignored, *numeric, *labels} else index
+    return replace(plan, index=index, label=next(iter(labels), None), ignored=ignored, numeric=numeric)
 
 
-def _find(wanted: str, names: Sequence[str] | None, n_columns: int, path: Path) -> list[int]:
-    known = [str(number + 1) for number in range(n_columns)] if names is None else [name.strip() for name in names]
+def _find(wanted: str, plan: Plan, path: Path) -> list[int]:
+    known = [plan.name(number) for number in range(plan.n_columns)]
     if found := [number for number, name in enumerate(known) if name == wanted.strip()]:
         return found
-    which = f"has no header, and columns 1 to {n_columns}" if names is None else f"has the columns {_listed(known)}"
-    raise invalid_file(path, f"{which}; there is no {wanted!r}.")
+    header = "no header, and " if plan.names is None else ""
+    raise invalid_file(path, f"has {header}the columns {_listed(known)}; there is no {wanted!r}.")
 
 
 # --- after reading ---
@@ -256,34 +244,29 @@ def decide_roles(
     ``strings`` are the cells of ``plan.strings``, ``strays`` the cells of text among the features, and ``values``
     (n_rows, n_features) their numbers.
     """
-    judged = {number: found.judged(n_rows, parsed=number in plan.numeric) for number, found in strays.items()}
+    judged = {} if values is None or plan.choice.transpose else _suspects(plan, values)
+    judged |= dict.fromkeys(plan.numeric, ("numeric", "as asked for", ()))
+    judged |= dict.fromkeys(plan.ignored, ("ignored", "as asked for", ()))
+    judged |= {number: found.judged(n_rows, parsed=number in plan.numeric) for number, found in strays.items()}
     for number, cells in strings.items():
         judged[number] = _judge_label(plan, cells) if number == plan.label else _judge_names(plan, number, cells)
-    if values is not None and not plan.choice.transpose:
-        judged = _suspects(plan, values) | judged
-    for role, numbers in (("ignored", plan.ignored), ("numeric", plan.numeric)):
-        judged |= {number: (role, "as asked for", ()) for number in numbers if number not in strays}
-    problems = {number: (what, options) for number, (_, what, options) in sorted(judged.items()) if options}
-    if problems:
-        raise _ambiguous(plan, problems, path)
-    known = {number: name.strip() for number, name in enumerate(plan.names or ()) if name.strip()}
-    roles = [
-        (known.get(number, f"column {number + 1}"), role, what) for number, (role, what, _) in sorted(judged.items())
-    ]
+    if any(options for _, _, options in judged.values()):
+        raise _ambiguous(plan, {number: judged[number] for number in sorted(judged) if judged[number][2]}, path)
+    names = {number: plan.name(number) if plan.names else "" for number in sorted(judged)}
+    roles = [(name or f"column {number + 1}", *judged[number][:2]) for number, name in names.items()]
     return ColumnRoles(len(plan.features), tuple(roles))
 
 
-def _ambiguous(plan: Plan, problems: dict[int, tuple[str, tuple[str, ...]]], path: Path) -> AmbiguousColumnsError:
-    shown = [f"{plan.shown(number)} has {what}" for number, (what, _) in problems.items()]
-    more = f"; so have {len(shown) - N_SHOWN} others" if len(shown) > N_SHOWN else ""
+def _ambiguous(plan: Plan, problems: dict[int, Judgment], path: Path) -> AmbiguousColumnsError:
+    names = {number: f" ({plan.name(number)[:40]!r})" if plan.names else "" for number in problems}
+    shown = [f"column {number + 1}{names[number]} has {what}" for number, (_, what, _) in problems.items()]
+    more = [f"so have {len(shown) - N_SHOWN} others"] if len(shown) > N_SHOWN else []
+    cause = invalid_file(path, f"cannot be read as it is: {'; '.join(shown[:N_SHOWN] + more)}")
     columns = {
-        name: [plan.name(number) for number, (_, options) in problems.items()
-               if name in options and (name != "index" or (number == 0 and plan.choice.index is None))]
-        for name in EFFECTS
-    }  # fmt: skip
-    if len(columns["label"]) > 1 or plan.choice.label is not None or plan.choice.transpose:
-        columns["label"] = []
-    cause = invalid_file(path, f"cannot be read as it is: {'; '.join(shown[:N_SHOWN])}{more}.")
+        name: [plan.name(number) for number, (_, _, options) in problems.items() if name in options] for name in EFFECTS
+    }
+    columns["index"] = columns["index"] if plan.choice.index is None and "index" in problems.get(0, ((),))[-1] else []
+    columns["label"] = [] if len(columns["label"]) > 1 or plan.label or plan.choice.transpose else columns["label"]
     return AmbiguousColumnsError(str(cause), {name: found[:N_SHOWN] for name, found in columns.items() if found})
 
 
@@ -299,15 +282,13 @@ def _judge_names(plan: Plan, number: int, cells: Sequence[str]) -> Judgment:
     role = "feature names" if plan.choice.transpose else "sample names"
     n_different = len(set(cells))
     note = f", {len(cells) - n_different} of them repeated" if n_different < len(cells) else ""
-    if plan.index_reason is not None:
-        return role, f"{plan.index_reason}{note}", ()
-    first = cells[:N_JUDGED]
-    found, has_name = Texts.of(first), plan.looks_like(number, _INDEX)
-    n_texts = found.counts["text"]
-    n_numbers = sum(map(is_number, first)) + found.counts.total() - n_texts
-    if n_numbers >= n_texts and not has_name:
-        return found.judged(len(first), parsed=False)
-    if 2 * n_different <= len(cells) and not has_name:
+    if plan.index_reason is not None or plan.looks_like(number, _INDEX):
+        return role, f"{plan.index_reason or 'text'}{note}", ()
+    found = Texts.of(first := cells[:N_JUDGED])
+    n_numbers = sum(map(is_number, first)) + found.counts["marked"] + found.counts["comma"]
+    if n_numbers >= found.counts["text"]:
+        return found.judged(len(first))
+    if 2 * n_different <= len(cells):
         what = f"only {n_different} different texts in {len(cells)} rows, {found.examples[0]}"
         return role, what, ("label", "index", "ignore")
     return role, f"text{note}", ()
@@ -320,7 +301,7 @@ def _suspects(plan: Plan, values: Array) -> dict[int, Judgment]:
     are_coordinates = {"x", "y"} <= {name.strip().lower() for name in plan.names or ()}
     for place, number in enumerate(plan.features):
         is_index, is_label = (plan.looks_like(number, pattern) for pattern in (_INDEX, _LABEL))
-        if is_index or (is_label and not (are_coordinates and plan.name(number).strip() in "yY")):
+        if is_index or (is_label and not (are_coordinates and plan.name(number) in "yY")):
             column = values[:, place][~np.isnan(values[:, place])]
             n_different = len(np.unique(column)) if np.all(column == np.floor(column)) else 0
             what = f"the name of {'an index' if is_index else 'a label'}"

@@ -6,7 +6,7 @@ A new format is one module, with functions ``read(path, **options)`` and ``write
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -153,8 +153,6 @@ def write_matrix(
     matrix: Any,
     sample_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
-    *,
-    quote_formulas: bool = False,
 ) -> None:
     r"""Write a matrix, samples by features; an interrupted write leaves no file.
 
@@ -169,8 +167,6 @@ def write_matrix(
         held as a whole. Half precision and booleans are widened.
     sample_names, feature_names : sequence of str, optional
         Names of rows and columns.
-    quote_formulas : bool, default=False
-        Write an apostrophe before names in .csv and .tsv files that a spreadsheet would run (``=cmd|...``).
 
     Examples
     --------
@@ -182,7 +178,7 @@ def write_matrix(
     ',x,y\na,1.0,0.0\nb,0.0,1.0\n'
     """
     rows = Rows.of(matrix, sample_names, feature_names)
-    find_writer(Path(path))(Path(path), replace(rows, quote_formulas=quote_formulas))
+    find_writer(Path(path))(Path(path), rows)
 
 
 def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:

@@ -33,7 +33,6 @@ class Labels:
     score_names: tuple[str, ...]
     column: str
     source: Path | None
-    quote_formulas: bool
 
     def columns(self, *, rounded: bool = False) -> dict[str, Array]:
         """Return the columns of a table by name, each of length n_samples."""
@@ -56,7 +55,6 @@ def write_labels(
     score_names: Sequence[str] | None = None,
     column: str = "label",
     source: str | os.PathLike[str] | None = None,
-    quote_formulas: bool = False,
 ) -> None:
     r"""Write a label for each sample; an interrupted write leaves no file.
 
@@ -80,8 +78,6 @@ def write_labels(
     source : path-like, optional
         An .h5ad file to which labels and scores are added: ``path`` is a copy of it, or the file itself, which is
         replaced once the new one is complete. It must have as many samples, of the same names.
-    quote_formulas : bool, default=False
-        Write an apostrophe before names in .csv and .tsv files that a spreadsheet would run (``=cmd|...``).
 
     Examples
     --------
@@ -105,7 +101,7 @@ def write_labels(
     of_scores = checked_names(given, n_scores, "score_names") or ()
     if len({SAMPLE, CONFIDENCE, column, *of_scores}) < 3 + len(of_scores):
         raise ValueError(f"score_names must differ from one another and from those of other columns; got {of_scores}.")
-    write(path, Labels(labels, names, confidence, scores, of_scores, column, source, quote_formulas))
+    write(path, Labels(labels, names, confidence, scores, of_scores, column, source))
 
 
 def check_labels_path(path: Path, column: str = "label", source: Path | None = None) -> None:
@@ -139,8 +135,7 @@ def _checked_numbers(values: Any, name: str, n_samples: int, *, ndim: int) -> Ar
 def write_text(path: Path, found: Labels) -> None:
     """Write columns as .csv or .tsv."""
     columns = found.columns(rounded=True)
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    write_lines(path, [columns], rows, quote_formulas=found.quote_formulas)
+    write_lines(path, [columns], zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def write_parquet(path: Path, found: Labels) -> None:

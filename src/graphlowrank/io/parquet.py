@@ -80,17 +80,11 @@ def _number_type(kind: Any) -> np.dtype | None:
 
 
 def _strays(file: Any, plan: Plan) -> dict[int, Texts]:
-    """Return the columns of features that hold no numbers, unless they are to be parsed."""
+    """Return the features that hold no numbers, unless they are to be parsed."""
     types = file.schema_arrow.types
-    found = {number: Texts() for number in plan.features if _number_type(types[number]) is None}
-    found = {
-        number: texts for number, texts in found.items() if not (number in plan.numeric and _is_text(types[number]))
-    }
-    batch = next(file.iter_batches(_EXAMPLES), ()) if found else ()
-    for number, texts in found.items():
-        for row, cell in enumerate(_cells(batch.column(number)) if batch else [], start=1):
-            texts.add(cell, f"row {row}, {types[number]}")
-    return found
+    found = [number for number in plan.features if number not in plan.numeric and _number_type(types[number]) is None]
+    first: Any = next(file.iter_batches(_EXAMPLES)) if found else None
+    return {number: Texts.of(_cells(first.column(number)), f", {types[number]}") for number in found}
 
 
 def _cells(column: Any) -> list[str]:
@@ -98,7 +92,7 @@ def _cells(column: Any) -> list[str]:
 
 
 def _numbers(column: Any, number: int, strays: dict[int, Texts]) -> Any:
-    if not _is_text(column.type):
+    if _number_type(column.type) is not None:
         return column.to_numpy(zero_copy_only=False)
     cells = _cells(column)
     parsed = [parse_number(cell) for cell in cells]

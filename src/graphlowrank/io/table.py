@@ -150,7 +150,6 @@ class Rows:
     sample_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
     block_bytes: int = BLOCK_BYTES
-    quote_formulas: bool = False  # in text: names that a spreadsheet would run
 
     @classmethod
     def of(cls, matrix: Any, sample_names: Sequence[str] | None, feature_names: Sequence[str] | None) -> Self:

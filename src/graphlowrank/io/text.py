@@ -36,7 +36,6 @@ from .table import Rows, Table, table_of
 
 BLOCK_BYTES = 2**24
 MAX_LINE = 2**26  # characters
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of cells that spreadsheets run
 MAX_ARROW_COLUMNS = 50_000  # pyarrow's cost per column and block dominates above
 _N_LINES = 20  # that decide about the layout
 _N_CHARACTERS = 2**24  # after which fewer lines decide
@@ -96,13 +95,13 @@ def read_text(
 def _read_arrow(path: Path, layout: Layout, features: list[int], block_bytes: int) -> Cells | None:
     """Return all cells; None if pyarrow is missing or does not accept the file."""
     plan = layout.plan
-    if find_spec("pyarrow") is None or plan.n_columns > MAX_ARROW_COLUMNS:
+    if find_spec("pyarrow") is None or plan.n_columns > MAX_ARROW_COLUMNS or plan.numeric:  # parsed here only
         return None
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     numbers = [str(number) for number in range(plan.n_columns)]  # unique, which names need not be
-    types = {numbers[number]: pa.string() for number in {*plan.strings, *plan.numeric}}
+    types = {numbers[number]: pa.string() for number in plan.strings}
     kept = [numbers[number] for number in (*features, *plan.strings)]
     cells = Cells(plan)
     try:
@@ -118,13 +117,8 @@ def _read_arrow(path: Path, layout: Layout, features: list[int], block_bytes: in
             )  # fmt: skip
             for batch in filter(len, reader):
                 block = np.empty((len(batch), len(features)))
-                for place, number in enumerate(features):
-                    column: Any = batch.column(place)
-                    if number in plan.numeric:
-                        column = pa.array([parse_number(cell) for cell in column.to_pylist()], pa.float64())
-                        if column.null_count:
-                            return None  # the other parser finds where
-                    block[:, place] = column.to_numpy(zero_copy_only=False)
+                for place in range(len(features)):
+                    block[:, place] = batch.column(place).to_numpy(zero_copy_only=False)
                 check_room(block.nbytes, path)  # what was read so far is no longer free memory
                 cells.values.frombytes(block.data.cast("B"))
                 for place, number in enumerate(plan.strings, start=len(features)):
@@ -277,8 +271,7 @@ def write_text(path: Path, rows: Rows) -> None:
     features = rows.feature_names
     if rows.sample_names is not None:  # readers recognize names of samples by an empty cell above them
         features = ("", *(features or map(str, range(rows.shape[1]))))
-    lines = [] if features is None else [features]
-    write_lines(path, lines, _lines_of(rows), quote_formulas=rows.quote_formulas)
+    write_lines(path, [] if features is None else [features], _lines_of(rows))
 
 
 def _lines_of(rows: Rows) -> Iterator[list[Any]]:
@@ -289,18 +282,11 @@ def _lines_of(rows: Rows) -> Iterator[list[Any]]:
             yield [next(names), *line] if rows.sample_names else line
 
 
-def write_lines(path: Path, *parts: Iterable[Iterable[Any]], quote_formulas: bool = False) -> None:
-    """Write lines of cells, separated by tabs if the extension is .tsv, by commas otherwise.
-
-    With ``quote_formulas``, names that a spreadsheet would run (``=cmd|...``) get an apostrophe in front.
-    """
-
-    def quoted(cell: Any) -> Any:
-        return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(FORMULA_STARTS) else cell
-
+def write_lines(path: Path, *parts: Iterable[Iterable[Any]]) -> None:
+    """Write lines of cells, separated by tabs if the extension is .tsv, by commas otherwise."""
     with writing(path) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
         out = csv.writer(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",", lineterminator="\n")
         for part in parts:
-            out.writerows(map(quoted, line) for line in part) if quote_formulas else out.writerows(part)
+            out.writerows(part)
         text.detach()
