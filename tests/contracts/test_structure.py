@@ -36,6 +36,12 @@ BASE = {
 }  # below all layers
 IMPORTED_BY = {"io": {"cli"}, "report": {"cli", "video"}}  # a separated video saves its page from Python, too
 
+FEATURES = {  # lines that were added to the 22,000 after the package was reshaped
+    "files of models are checked": 250,
+    "columns of tables are reported": 580,
+    "one thread of BLAS; masks; scales": 100,
+}
+
 
 def layer_of(name):
     return len(LAYERS) if name in BASE else next(depth for depth, names in enumerate(LAYERS) if name in names)
@@ -135,11 +141,7 @@ def test_modules_and_functions_stay_small(path):
 
 
 def test_the_package_does_not_grow():  # lower the limit when code is removed, raise it for a feature
-<<<<<<< HEAD
-    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_020
-=======
-    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_250
->>>>>>> 1fd78f9 (Describe attributes of models in one table, and write SECURITY.md)
+    assert sum(len(path.read_text().splitlines()) for path in MODULES) <= 22_000 + sum(FEATURES.values())
 
 
 @pytest.mark.parametrize("name", ["cpca", "clustering"])

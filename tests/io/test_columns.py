@@ -73,6 +73,8 @@ REFUSED = {
                     ["--index", "--ignore v"]),
     "repeated names": ({"city": KINDS}, "only 3 different texts in 12 rows, 'red'",
                        ["--label city", "--index", "--ignore city"]),
+    "many classes": ({"m": NUMBERS[:, 0], "class": NAMES}, "the name of a label and 12 different texts",
+                     ["--label class", "--ignore class"]),
     "two texts": ({"who": NAMES, "city": KINDS}, "column 2 ('city') has text where numbers are expected, 'red' (",
                   ["--label city", "--ignore city"]),
     "an index": ({"Unnamed: 0": range(ROWS)}, "the name of an index and whole numbers, all different",

@@ -202,7 +202,7 @@ def plan_columns(
 ) -> Plan:  # fmt: skip
     """Decide how to read columns, of which ``texts`` are known to hold text.
 
-    ``index`` is the column that the format takes for sample names, for ``index_reason`` or if its cells look like it.
+    ``index`` is the column that holds sample names for ``index_reason``, or may hold them if that is None.
     """
     known = tuple(names) if names is not None else None
     plan = Plan(known, n_columns, choice, index, index_reason, None, frozenset(), frozenset())
@@ -265,8 +265,10 @@ def _ambiguous(plan: Plan, problems: dict[int, Judgment], path: Path) -> Ambiguo
     columns = {
         name: [plan.name(number) for number, (_, _, options) in problems.items() if name in options] for name in EFFECTS
     }
-    columns["index"] = columns["index"] if plan.choice.index is None and "index" in problems.get(0, ((),))[-1] else []
-    columns["label"] = [] if len(columns["label"]) > 1 or plan.label or plan.choice.transpose else columns["label"]
+    if 0 not in problems or "index" not in problems[0][2] or plan.choice.index is not None:
+        del columns["index"]  # which is always the first column
+    if len(columns["label"]) > 1 or plan.choice.label is not None or plan.choice.transpose:
+        del columns["label"]
     return AmbiguousColumnsError(str(cause), {name: found[:N_SHOWN] for name, found in columns.items() if found})
 
 

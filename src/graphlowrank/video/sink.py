@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.lib import format as npy_format
 
-from .._files import check_writable, naming, target_of, temporary_beside
+from .._files import check_writable, naming, sync, target_of, temporary_beside
 from .._files import replace as move
 from .._typing import Array
 from .readers import need
@@ -160,8 +160,8 @@ class NpySink(Sink):
 
     def _finish(self) -> None:
         self._write_header()
-        _sync(self._file)
         self._file.close()
+        sync(self._temporary)
 
     def _abandon(self) -> None:
         self._file.close()
@@ -182,20 +182,14 @@ class NpzSink(NpySink):
     def _finish(self) -> None:
         self._write_header()
         self._file.seek(0)
-        with self._temporary.open("xb") as packed:
-            # Level 1: higher ones hardly compress noise further and take several times longer.
-            with (
-                zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-                archive.open("frames.npy", "w", force_zip64=True) as member,
-            ):
-                shutil.copyfileobj(self._file, member, 2**20)
-            _sync(packed)
+        # Level 1: higher ones hardly compress noise further and take several times longer.
+        with (
+            zipfile.ZipFile(self._temporary, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            archive.open("frames.npy", "w", force_zip64=True) as member,
+        ):
+            shutil.copyfileobj(self._file, member, 2**20)
+        sync(self._temporary)
         self._file.close()
-
-
-def _sync(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 class ImageSink(Sink):
@@ -273,8 +267,7 @@ class VideoSink(Sink):
         with self._one_sentence():
             self._container.mux(self._stream.encode(None))
             self._container.close()
-        with self._temporary.open("r+b") as file:
-            os.fsync(file.fileno())
+        sync(self._temporary)
 
     def _abandon(self) -> None:
         self._container.close()
