@@ -114,10 +114,10 @@ def test_each_offered_option_settles_it(table_of, case, option):
 
 
 def test_parsed_numbers_are_in_their_place(table_of):
-    table = table_of({"price": PRICES}, numeric=["price"])
-    assert table.feature_names == ("price", "a", "b")
-    assert table.values[:3, 0].tolist() == [14.23, 3, 6]
-    assert table.values[:, 1:].tolist() == NUMBERS.tolist()
+    table = table_of({"m": NUMBERS[:, 0], "price": PRICES}, numeric=["price"])
+    assert table.feature_names == ("m", "price", "a", "b")
+    assert table.values[:3, 1].tolist() == [14.23, 3, 6]
+    assert table.values[:, [0, 2, 3]].tolist() == NUMBERS[:, [0, 0, 1]].tolist()
     cause, remedy = refusal(table_of, {"m": NUMBERS[:, 0], "price": [*PRICES[:-1], "much"]}, numeric=["price"])
     assert "column 2 ('price') has 1 cell to be corrected or emptied, not a number, 'much' (" in cause
     assert remedy == "give --ignore price to leave it out"
