@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -48,7 +48,8 @@ class RemedyError(ValueError):
 def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
     """Turn an exception, or SIGTERM, into one line for the cause, one for the remedy, and an exit code."""
     try:
-        with interrupt_on_termination():
+        # As after Ctrl-C, incomplete outputs are removed.
+        with handle_interrupts(_raise_interrupt, only_default=True):
             yield
     except (typer.Exit, typer.BadParameter):
         raise
@@ -135,35 +136,23 @@ def show_progress() -> Iterator[Show]:
 
 
 @contextmanager
-def interrupt_on_termination() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that incomplete outputs are removed as after Ctrl-C."""
-    # nohup ignores SIGHUP, and that stays.
-    default = [number for number in _interrupts() if signal.getsignal(number) == signal.SIG_DFL]
-    with _handled(default, _raise_interrupt):
-        yield
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C, SIGTERM and SIGHUP."""
-    with _handled(_interrupts(), signal.SIG_IGN):
-        yield
-
-
-def _interrupts() -> list[signal.Signals]:
+def handle_interrupts(handler: Any, *, only_default: bool = False) -> Iterator[None]:
+    """Handle Ctrl-C, SIGTERM and SIGHUP; with ``only_default`` those that nobody handles yet (nohup ignores one)."""
+    ours = [number for number in signal.Signals if number.name in {"SIGINT", "SIGTERM", "SIGHUP"}]
     if threading.current_thread() is not threading.main_thread():
-        return []  # only the main thread may set handlers
-    return [number for number in signal.Signals if number.name in {"SIGINT", "SIGTERM", "SIGHUP"}]
-
-
-@contextmanager
-def _handled(signals: Iterable[signal.Signals], handler: Any) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in signals}
+        ours = []  # other threads must not set handlers
+    ours = [number for number in ours if not only_default or signal.getsignal(number) == signal.SIG_DFL]
+    before = {number: signal.signal(number, handler) for number in ours}
     try:
         yield
     finally:
         for number, older in before.items():
             signal.signal(number, older or signal.SIG_DFL)
+
+
+def uninterrupted() -> AbstractContextManager[None]:
+    """Ignore Ctrl-C, SIGTERM and SIGHUP."""
+    return handle_interrupts(signal.SIG_IGN)
 
 
 def _raise_interrupt(signum: int, frame: object) -> None:

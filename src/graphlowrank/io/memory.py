@@ -9,7 +9,7 @@ from pathlib import Path
 from .._files import invalid_file
 
 SHARE = 0.9  # of the free memory
-MAX_EXPANSION = 2**12  # bytes of values for a byte of a file: compression of real data stays far below
+MAX_EXPANSION = 2**16  # bytes of values for a byte of a file: compression of almost constant columns stays below
 ALWAYS_ALLOWED = 2**26  # bytes, whatever the size of the file
 UNKNOWN = 2**33  # bytes, where the system does not report them
 
