@@ -10,13 +10,16 @@ from graphlowrank import (
     CompressiveClustering,
     CompressivePCA,
     FastRobustPCAOnGraphs,
+    GraphLaplacianPCA,
+    GraphNMF,
     RobustPCA,
     RobustPCAOnGraphs,
 )
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
-from graphlowrank.preprocessing.missing import column_mean
+from graphlowrank.models import solve_glpca
+from graphlowrank.preprocessing.missing import column_mean, without_mask
 from helpers import with_missing
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
@@ -71,6 +74,41 @@ def test_bad_masks(clean, Estimator):
     bad[0, 0] = np.inf
     with pytest.raises(ValueError, match="where the mask is True \\(observed\\)"):
         Estimator(2).fit(bad, mask=np.ones(clean.shape, dtype=bool))
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs, RobustPCA])
+def test_masked_arrays_are_data_with_missing_values(clean, Estimator):
+    X = with_missing(clean[:80], 0.2)
+    masked = np.ma.masked_array(np.where(np.isnan(X), -999, X), mask=np.isnan(X))
+    model = Estimator(3, robust_graphs=False, random_state=0) if Estimator is not RobustPCA else Estimator(3)
+    use = model.predict if Estimator is CompressiveClustering else model.transform
+    expected = model.fit(X) and use(X)
+    assert_array_equal(model.fit(masked) and use(masked), expected)
+    integers = np.ma.masked_equal(np.arange(12).reshape(4, 3), 5)
+    assert_array_equal(np.isnan(without_mask(integers)), integers.mask)
+    assert without_mask(np.ma.masked_array(clean)).base is clean
+
+
+@pytest.mark.parametrize("Estimator", [GraphLaplacianPCA, GraphNMF])
+def test_masked_arrays_are_refused_where_missing_values_are(clean, Estimator):
+    masked = np.ma.masked_array(np.abs(clean[:80]), mask=clean[:80] > 1)
+    with pytest.raises(ValueError, match="NaN"):
+        Estimator(2).fit(masked)
+    with pytest.raises(ValueError, match="NaN"):
+        Estimator(2).fit(np.abs(clean[:80])).transform(masked)
+    with pytest.raises(ValueError, match="NaN"):
+        solve_glpca(masked, knn_graph(clean[:80], 5).laplacian(), 2)
+
+
+@pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering, RobustPCA])
+def test_new_samples_without_any_value_are_refused(clean, Estimator):
+    model = Estimator(3, robust_graphs=False) if Estimator is not RobustPCA else Estimator(3)
+    model.fit(clean[:80])
+    new = clean[80:90].copy()
+    new[[3, 4]] = np.nan
+    use = model.predict if Estimator is CompressiveClustering else model.transform
+    with pytest.raises(ValueError, match=r"sample 3 has only missing values \(2 such samples\)"):
+        use(new)
 
 
 @pytest.mark.parametrize("solver", ["frpcag", "rpca", "rpcag"])

@@ -48,3 +48,10 @@ def test_projections_are_projections(rng):
     U = upsample(problem.graphs[0], problem.samples.indices, factors.samples).X
     U = np.linalg.qr(np.column_stack([np.ones(40), U]))[0]
     assert_allclose(by_samples, U @ U.T @ data, atol=1e-8)
+
+
+def test_as_many_factors_as_features(rng):
+    X = rng.standard_normal((30, 3))
+    sides = SampledNodes(None, np.arange(30)), SampledNodes(None, np.arange(3))
+    for decode in (decode_approximate2, decode_approximate3):
+        assert_allclose(decode(X, *sides, data=X, n_components=3).low_rank.to_array(), X, atol=1e-10)

@@ -150,3 +150,12 @@ def test_a_graph_without_edges_is_accepted(rng):
     X = rng.standard_normal((60, 5))
     labels = CompressiveClustering(3, sample_graph=sp.csr_array((60, 60)), random_state=0).fit_predict(X)
     assert labels.shape == (60,)
+
+
+def test_fewer_clusters_than_asked_for_are_a_warning():
+    """Neighbors that are worth more than the labels of k-means outvote small clusters."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    model = CompressiveClustering(8, gamma_labels=1e6, robust_graphs=False, random_state=0)
+    with pytest.warns(UserWarning, match="clusters were found instead of 8"):
+        model.fit(X)
+    assert len(np.unique(model.labels_)) < model.n_clusters_ == 8

@@ -192,3 +192,15 @@ def test_transform_refuses_what_does_not_fit():
         model.transform(-DIGITS[:5])
     with pytest.raises(ValueError, match="2 scores per sample"):
         model.inverse_transform(np.ones((4, 2)))
+
+
+def test_a_sparse_matrix_is_left_as_it_was_given():
+    """Unsorted, and read-only: sorting in place would change the caller's arrays, or fail."""
+    X = sp.csr_matrix(random_data(40, 8))
+    X.indices = X.indices.reshape(40, 8)[:, ::-1].ravel().copy()
+    X.has_sorted_indices = False
+    given = X.indices.copy()
+    X.indices.setflags(write=False)
+    X.data.setflags(write=False)
+    GraphNMF(2, random_state=0).fit(X)
+    assert_array_equal(X.indices, given)

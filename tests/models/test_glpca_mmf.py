@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
+from graphlowrank.linalg.eigen import lanczos_eigenpairs
 from graphlowrank.models import glpca, solve_glpca, solve_mmf
 
 
@@ -166,6 +168,21 @@ def test_as_many_components_as_features_beyond_the_dense_limit(rng):
     X -= X.mean(axis=0)
     found = solve_mmf(X, knn_graph(X, 5).laplacian(), 301, gamma=0.0)
     assert_allclose(found.scores @ found.components, X, atol=1e-8)
+
+
+def test_repeated_rows_make_eigenvalues_that_coincide(rng):
+    """Copies of a point are a component of their own, or nearly: eigenvalues near 0, of high multiplicity."""
+    X = rng.standard_normal((150, 2))[rng.integers(0, 150, 600)]
+    X -= X.mean(axis=0)
+    L = knn_graph(X, 10).unit_laplacian("normalized")
+    found, exact = solve_glpca(X, L, 10), solve_glpca(X, L, 10, dense=True)
+    assert_allclose(found.values, exact.values, atol=1e-8)
+    assert_allclose(found.scores.T @ found.scores, np.eye(10), atol=1e-8)
+    quality = glpca._quality(X, L, 0.5, np.full(600, 600**-0.5))
+    options = {"tol": 1e-12, "shift": 1.0, "ncv": 30, "maxiter": 300}
+    with pytest.warns(ConvergenceWarning, match="accurate to 1e-05 only"):
+        values, _ = lanczos_eigenpairs(quality, 600, 10, failure="", dense_up_to=0, **options)
+    assert_allclose(values, exact.values, atol=1e-4)
 
 
 def test_long_chains_do_not_hold_up_the_unit_of_the_graph():

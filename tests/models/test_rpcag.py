@@ -94,6 +94,16 @@ def test_a_very_strong_graph_leaves_one_row_for_each_component(rng):
         assert np.ptp(low_rank.low_rank[part], axis=0).max() < 1e-3
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_strongest_graphs_give_the_limit(dtype):
+    """gamma times the largest entry beyond 1 / eps: a solver that takes it literally never ends."""
+    X, L = problem(30, 8)
+    one, other = (solve_rpcag(X.astype(dtype), L, gamma=gamma, max_iter=100) for gamma in (1e20, 1e300))
+    assert np.isfinite(one.low_rank).all()
+    assert_array_equal(one.low_rank, other.low_rank)
+    assert np.ptp(one.low_rank, axis=0).max() < 1e-2 * np.ptp(X)
+
+
 def test_smooth_data_are_recovered_better_with_their_graph():
     rng = np.random.default_rng(0)
     time = np.linspace(0, 1, 200)[:, None]

@@ -157,6 +157,12 @@ def test_rebuild_is_the_neighbour_graph_of_the_sample(rng):
     assert_allclose(rebuilt.weights.toarray(), knn_graph(X[keep], 4).weights.toarray())
 
 
+def test_a_single_kept_node_has_no_edges(rng):
+    X = rng.standard_normal((20, 3))
+    for reduction in ("exact", "random_walk", "rebuild"):
+        assert reduce_graph(knn_graph(X, 4), np.array([7]), X, reduction, 4, random_state=0).n_edges == 0
+
+
 def test_float32_stays_float32(rng):
     graph = knn_graph(rng.standard_normal((80, 3)).astype(np.float32), 5)
     for method in ("exact", "random_walk"):

@@ -1,8 +1,10 @@
 """Clustering of compressed data."""
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
+import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
@@ -146,6 +148,8 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, clusters.scores
         self.gamma_samples_, self.gamma_features_ = clusters.gammas
         self.rank_ = clusters.rank
+        if (n_found := len(np.unique(self.labels_))) < self.n_clusters_:
+            warnings.warn(f"{n_found} clusters were found instead of {self.n_clusters_}; ask for fewer.", stacklevel=3)
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
         return found.choices

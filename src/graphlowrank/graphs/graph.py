@@ -47,7 +47,7 @@ class Graph:
     order: Array | None = None
     validate: InitVar[bool] = True
 
-    def __post_init__(self, validate: bool) -> None:  # noqa: FBT001
+    def __post_init__(self, validate: bool) -> None:
         # Compiled loops trust all of this: that of random walks writes out of bounds if an edge has one direction only.
         if not validate:
             return

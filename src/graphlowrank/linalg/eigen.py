@@ -45,7 +45,15 @@ def dense_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
 
 
 def lanczos_eigenpairs(
-    product: Callable[[Array], Array], n: int, k: int, *, failure: str, tol: float, shift: float = 0.0, **options: Any
+    product: Callable[[Array], Array],
+    n: int,
+    k: int,
+    *,
+    failure: str,
+    tol: float,
+    shift: float = 0.0,
+    dense_up_to: int = DENSE_UP_TO,
+    **options: Any,
 ) -> tuple[Array, Array]:
     """Return the same of a matrix A (n, n) given by its products with dense matrices (n, m).
 
@@ -58,7 +66,7 @@ def lanczos_eigenpairs(
         try:
             values, vectors = eigsh(operator, k, which="LA", v0=_start(n), tol=accuracy, **options)
         except ArpackNoConvergence:
-            if n <= DENSE_UP_TO:
+            if n <= dense_up_to:
                 return dense_eigenpairs(product(np.eye(n)), k)
             continue
         if accuracy > tol:
