@@ -121,8 +121,8 @@ def test_a_solver_of_the_compressed_problem(data):
     assert model.sample_graph_ is None  # neither solver nor decoder uses it
     with pytest.raises(ValueError, match="solver='svd' has no importance weights"):
         CompressivePCA(3, solver="svd", sampling="optimal").fit(data.X_true)
-    with pytest.raises(ValueError, match="sample_weight needs solver='frpcag': 'svd' has no weights"):
-        CompressivePCA(3, solver="svd").fit(data.X_true, sample_weight=np.ones(200))
+    with pytest.raises(ValueError, match="sample_loss_weight needs solver='frpcag': 'svd' has no weights"):
+        CompressivePCA(3, solver="svd").fit(data.X_true, sample_loss_weight=np.ones(200))
     with pytest.raises(ValueError, match="solver must be one of 'frpcag', 'rpca', 'rpcag', 'svd'; got 'other'"):
         CompressivePCA(3, solver="other").fit(data.X_true)
 

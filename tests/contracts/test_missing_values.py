@@ -159,9 +159,8 @@ def test_the_same_bits_on_one_thread_and_two():
     X = rng.standard_normal((1200, 6)) @ rng.standard_normal((6, 120)) + rng.standard_normal((1200, 120))
     X = with_missing(X, 0.3)
     weights = rng.random(1200) + 0.1
-    one, two = (
-        CompressivePCA(random_state=0, laplacian="normalized", n_jobs=n).fit(X, sample_weight=weights) for n in (1, 2)
-    )
+    models = (CompressivePCA(random_state=0, laplacian="normalized", n_jobs=n) for n in (1, 2))
+    one, two = (model.fit(X, sample_loss_weight=weights) for model in models)
     assert_array_equal(one.sample_graph_.weights.data, two.sample_graph_.weights.data)
     assert_array_equal(one.low_rank_.to_array(), two.low_rank_.to_array())
     assert_array_equal(one.transform(X[:50]), two.transform(X[:50]))

@@ -19,20 +19,9 @@ ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]
 
-NODES = "a sample is a node of the graphs whatever its weight in the loss"
-
-CLUSTERS = "asks for 8 clusters of at most 6 different samples: a warning is what we promise"
-
-
-def weight_checks(estimator):
-    failing = {f"check_sample_weight_equivalence_on_{kind}_data": NODES for kind in ("dense", "sparse")}
-    if isinstance(estimator, CompressiveClustering):
-        failing |= dict.fromkeys(["check_sample_weights_shape", "check_sample_weights_not_overwritten"], CLUSTERS)
-    return failing
-
 
 @pytest.mark.filterwarnings("ignore:n_neighbors=10 is lowered")
-@parametrize_with_checks([Estimator() for Estimator in ESTIMATORS], expected_failed_checks=weight_checks)
+@parametrize_with_checks([Estimator() for Estimator in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -29,13 +29,12 @@ def answer(model):
 def test_only_ratios_count(data, model):
     X = data
     plain = answer(model.fit(X))
-    assert_allclose(
-        answer(model.fit(X, sample_weight=np.full(120, 7.0), feature_weight=np.full(30, 0.1))), plain, atol=1e-9
-    )
+    constant = {"sample_loss_weight": np.full(120, 7.0), "feature_loss_weight": np.full(30, 0.1)}
+    assert_allclose(answer(model.fit(X, **constant)), plain, atol=1e-9)
     rng = np.random.default_rng(0)
     v, w = rng.random(120) + 0.1, rng.random(30) + 0.1
-    weighted = answer(model.fit(X, sample_weight=v, feature_weight=w))
-    assert_allclose(answer(model.fit(X, sample_weight=1000 * v, feature_weight=w)), weighted, atol=1e-7)
+    weighted = answer(model.fit(X, sample_loss_weight=v, feature_loss_weight=w))
+    assert_allclose(answer(model.fit(X, sample_loss_weight=1000 * v, feature_loss_weight=w)), weighted, atol=1e-7)
 
 
 def test_the_loss_is_weighted(data):
@@ -44,7 +43,7 @@ def test_the_loss_is_weighted(data):
     rng = np.random.default_rng(1)
     v, w = rng.random(120) + 0.1, rng.random(30) + 0.1
     model = FastRobustPCAOnGraphs(3, loss="l2", tol=1e-10, max_iter=20_000, laplacian="combinatorial")
-    model.fit(X, sample_weight=v, feature_weight=w)
+    model.fit(X, sample_loss_weight=v, feature_loss_weight=w)
     L_s, L_f = model.sample_graph_.unit_laplacian(), model.feature_graph_.unit_laplacian()
     U = model.low_rank_
     # Optimality in the units of the data: the l2 loss counts squares of units, the graphs' terms too.
@@ -62,13 +61,14 @@ def test_a_sample_of_weight_0_follows_its_neighbors(data):
     weights = np.ones(120)
     weights[5] = 0
     options = {"sample_graph": graph, "feature_graph": None, "loss": "l2", "tol": 1e-6, "max_iter": 5000}
-    ignored = FastRobustPCAOnGraphs(3, **options).fit(bad, sample_weight=weights).low_rank_
-    expected = FastRobustPCAOnGraphs(3, **options).fit(X, sample_weight=weights).low_rank_
+    ignored = FastRobustPCAOnGraphs(3, **options).fit(bad, sample_loss_weight=weights).low_rank_
+    expected = FastRobustPCAOnGraphs(3, **options).fit(X, sample_loss_weight=weights).low_rank_
     assert_allclose(ignored, expected, atol=1e-3 * X.std())
     believed = FastRobustPCAOnGraphs(3, **options).fit(bad).low_rank_
     assert np.abs(believed[5] - expected[5]).mean() > 5 * X.std()
     model = CompressivePCA(random_state=0)  # its choice of gammas and rank, too
-    assert np.isfinite(model.fit(X, sample_weight=weights, feature_weight=np.arange(30) > 0).low_rank_.to_array()).all()
+    model.fit(X, sample_loss_weight=weights, feature_loss_weight=np.arange(30) > 0)
+    assert np.isfinite(model.low_rank_.to_array()).all()
 
 
 @pytest.mark.parametrize("model", FITTED)
@@ -83,15 +83,15 @@ def test_a_sample_of_weight_0_follows_its_neighbors(data):
 )
 def test_bad_weights(data, model, weights, text):
     X = data
-    with pytest.raises(ValueError, match=f"sample_weight.*{text}|{text}"):
-        model.fit(X, sample_weight=weights)
+    with pytest.raises(ValueError, match=f"sample_loss_weight.*{text}|{text}"):
+        model.fit(X, sample_loss_weight=weights)
 
 
 @pytest.mark.parametrize("solver", ["rpca", "rpcag"])
 def test_solvers_without_weights_refuse_them(data, solver):
     X = data
-    with pytest.raises(ValueError, match="feature_weight needs solver='frpcag'"):
-        CompressivePCA(2, solver=solver).fit(X, feature_weight=np.ones(30))
+    with pytest.raises(ValueError, match="feature_loss_weight needs solver='frpcag'"):
+        CompressivePCA(2, solver=solver).fit(X, feature_loss_weight=np.ones(30))
 
 
 def test_optimal_sampling_keeps_its_importance_weights(data):
@@ -101,7 +101,7 @@ def test_optimal_sampling_keeps_its_importance_weights(data):
     )
     plain = model.fit(X)
     importance, found = plain.sample_weights_, plain.low_rank_.to_array()
-    model.fit(X, sample_weight=np.full(120, 3.0))
+    model.fit(X, sample_loss_weight=np.full(120, 3.0))
     assert_array_equal(model.sample_weights_, importance)
     assert_allclose(model.low_rank_.to_array(), found, atol=1e-9)
 
@@ -113,4 +113,13 @@ def test_weights_that_are_0_on_all_kept_samples(data, Estimator):
     model = Estimator(2, downsampling=(4, 1), random_state=0)
     weights[np.setdiff1d(np.arange(120), model.fit(X).sample_indices_)[0]] = 1
     with pytest.raises(ValueError, match="has weight 0; keep more"):
-        model.fit(X, sample_weight=weights)
+        model.fit(X, sample_loss_weight=weights)
+
+
+def test_the_former_names_are_deprecated(data):
+    model, weights = FITTED[0], np.arange(120.0) + 1
+    expected = answer(model.fit(data, sample_loss_weight=weights))
+    with pytest.warns(FutureWarning, match="sample_weight was renamed sample_loss_weight"):
+        assert_array_equal(answer(model.fit(data, sample_weight=weights)), expected)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_wait'"):
+        model.fit(data, sample_wait=weights)

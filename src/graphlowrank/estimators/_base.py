@@ -177,9 +177,11 @@ class PipelineEstimator(GraphEstimator):
         self,
         X: MatrixLike,
         y: object = None,
-        sample_weight: ArrayLike | None = None,
-        feature_weight: ArrayLike | None = None,
+        *,
+        sample_loss_weight: ArrayLike | None = None,
+        feature_loss_weight: ArrayLike | None = None,
         mask: ArrayLike | None = None,
+        **renamed: ArrayLike | None,
     ) -> Self:
         """Fit the model to ``X``.
 
@@ -190,18 +192,26 @@ class PipelineEstimator(GraphEstimator):
             value of dense data: it has no weight in the loss, and is imputed for the graphs.
         y : ignored
             For scikit-learn.
-        sample_weight : array-like of shape (n_samples,) or None
-            Weights in the loss, >= 0; only ratios matter. A sample of weight 0 is still a node of the graph. Solvers
-            other than "frpcag" take none.
-        feature_weight : array-like of shape (n_features,) or None
+        sample_loss_weight : array-like of shape (n_samples,) or None
+            Weights in the loss, >= 0; only ratios matter. They are not scikit-learn's ``sample_weight``, the number of
+            copies of a sample: one of weight 0 is still a node of the graph. Solvers other than "frpcag" take none.
+        feature_loss_weight : array-like of shape (n_features,) or None
             The same for features.
         mask : array-like of bool of shape (n_samples, n_features) or None
             True where an entry is observed; the others are treated like NaN.
+        **renamed
+            ``sample_weight`` and ``feature_weight``, the former names of the weights.
         """
+        for old in renamed:
+            if old not in ("sample_weight", "feature_weight"):
+                raise TypeError(f"{type(self).__name__}.fit() got an unexpected keyword argument {old!r}")
+            warnings.warn(f"{old} was renamed {old.replace('_', '_loss_')}.", FutureWarning, stacklevel=2)
+        sample_loss_weight = renamed.get("sample_weight", sample_loss_weight)
+        feature_loss_weight = renamed.get("feature_weight", feature_loss_weight)
         options = self._options()
         X = self._check_training_data(X, options, mask)
-        samples = _check_weights(sample_weight, X.shape[0], "sample_weight", options)
-        features = _check_weights(feature_weight, X.shape[1], "feature_weight", options)
+        samples = _check_weights(sample_loss_weight, X.shape[0], "sample_loss_weight", options)
+        features = _check_weights(feature_loss_weight, X.shape[1], "feature_loss_weight", options)
         self._summarize(X, self._fit(X, LossWeights(samples, features), options))
         return self
 

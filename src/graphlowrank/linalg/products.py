@@ -71,8 +71,6 @@ def product(A: Any, B: Array, out: Array | None = None) -> Array:
     """Return ``A @ B`` of two matrices, the second one dense; large ones by blocks of rows, in threads."""
     if not isinstance(A, np.ndarray):
         return A @ B
-    if A.size * B.shape[1] <= THREADED_ABOVE:
-        return np.matmul(A, B, out=out)
     out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
     n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
 
@@ -81,7 +79,10 @@ def product(A: Any, B: Array, out: Array | None = None) -> Array:
             part = slice(block * A.shape[0] // n_blocks, (block + 1) * A.shape[0] // n_blocks)
             np.matmul(A[part], B, out=out[part])
 
-    map_ranges(rows, n_blocks)
+    if A.size * B.shape[1] > THREADED_ABOVE:
+        map_ranges(rows, n_blocks)
+    else:
+        rows(0, n_blocks)
     return out
 
 
