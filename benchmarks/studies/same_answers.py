@@ -4,6 +4,9 @@
     python same_answers.py record --output NEW    in that of the new version, on the same machine
     python same_answers.py compare OLD NEW        exit code 1 if an answer is different, or a case failed
 
+``record --threads N`` and ``record --at-once N`` show that answers depend neither on the number of threads nor on fits
+that run at the same time.
+
 A case uses public names of the library, and data of scikit-learn or seeded generators. Answers are equal to the bit, or
 up to rounding: no entry is off by more than a tolerance times the largest entry of its array. What is no floating-point
 number must be equal, types and shapes, too. Of a case named "error" the type of the error is the answer.
@@ -20,6 +23,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
@@ -326,25 +330,33 @@ COMMANDS = """cluster wine.csv -k 3 -o out.csv
 CASES |= {f"command: {words.strip()}": partial(command, words) for words in COMMANDS.splitlines()}
 
 
-def record(folder: Path, only: str) -> int:
+def answer(name: str, folder: Path) -> dict[str, Any]:
+    """Run a case and write its arrays; return what became of it."""
+    begin, error, file = time.perf_counter(), None, re.sub(r"[^\w.-]+", "_", name) + ".npz"
+    try:
+        arrays = flat(CASES[name]())
+    except Exception as failure:
+        kind = f"{type(failure).__name__} {getattr(failure, 'returncode', '')}"
+        error, arrays = None if name.startswith("error") else f"{kind}: {failure}", {"type": np.array(kind)}
+    np.savez(folder / file, **arrays)
+    seconds = round(time.perf_counter() - begin, 2)
+    print(f"{name}: {error or 'done'}, {seconds} s", flush=True)
+    return {"file": file, "seconds": seconds, "error": error}
+
+
+def record(folder: Path, only: str, threads: int | None, at_once: int) -> int:
     """Run cases; write the arrays of each, and a manifest that says what became of it."""
     home = Path(import_module("graphlowrank").__file__).parent
     source = b"".join(str(file.relative_to(home)).encode() + file.read_bytes() for file in sorted(home.rglob("*.py")))
     about: dict[str, Any] = {"source": hashlib.sha256(source).hexdigest()[:12], "cores": os.cpu_count()}
     about |= {"python": sys.version.split()[0], **{library: version(library) for library in LIBRARIES}}
-    cases: dict[str, dict[str, Any]] = {}
+    about |= {"threads": threads, "at_once": at_once}
+    if threads is not None:  # as if the machine had so many cores
+        import_module("graphlowrank._threads").available_cores = lambda: threads
     folder.mkdir(parents=True, exist_ok=True)
-    for name in filter(re.compile(only).search, CASES):
-        begin, error, file = time.perf_counter(), None, re.sub(r"[^\w.-]+", "_", name) + ".npz"
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                arrays = flat(CASES[name]())
-        except Exception as failure:
-            kind = f"{type(failure).__name__} {getattr(failure, 'returncode', '')}"
-            error, arrays = None if name.startswith("error") else f"{kind}: {failure}", {"type": np.array(kind)}
-        np.savez(folder / file, **arrays)
-        cases[name] = {"file": file, "seconds": round(time.perf_counter() - begin, 2), "error": error}
-        print(f"{name}: {error or 'done'}, {cases[name]['seconds']} s", flush=True)
+    names = list(filter(re.compile(only).search, CASES))
+    with warnings.catch_warnings(action="ignore"), ThreadPoolExecutor(at_once) as pool:
+        cases = dict(zip(names, pool.map(partial(answer, folder=folder), names), strict=True))
     (folder / "manifest.json").write_text(json.dumps({"about": about, "cases": cases}, indent=1))
     failed = sum(one["error"] is not None for one in cases.values())
     print(f"{len(cases)} cases, {failed} failed, {sum(one['seconds'] for one in cases.values()):.0f} s")
@@ -392,8 +404,14 @@ if __name__ == "__main__":
     commands = parser.add_subparsers(dest="command", required=True)
     recording, comparing = commands.add_parser("record"), commands.add_parser("compare")
     recording.add_argument("--output", type=Path, required=True, metavar="DIR")
+    recording.add_argument("--threads", type=int, metavar="N", help="of the library; commands have their own")
+    recording.add_argument(
+        "--at-once", type=int, default=1, metavar="N", help="cases that run in threads of one process"
+    )
     comparing.add_argument("folders", type=Path, nargs=2, metavar="DIR")
     for one in (recording, comparing):
         one.add_argument("--only", default="", metavar="PATTERN", help="regular expression that names must match")
     asked = parser.parse_args()
-    sys.exit(record(asked.output, asked.only) if asked.command == "record" else compare(asked.folders, asked.only))
+    if asked.command == "record":
+        sys.exit(record(asked.output, asked.only, asked.threads, asked.at_once))
+    sys.exit(compare(asked.folders, asked.only))
