@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import check_random_state
 
+from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.chebyshev import chebyshev_moments, step_coefficients
 from ..linalg.eigen import largest_eigenvalue
@@ -41,6 +42,7 @@ def null_space(graph: Graph, kind: LaplacianKind = "combinatorial") -> sp.csr_ar
     return sp.csr_array(entries, shape=(graph.n_nodes, graph.n_components))
 
 
+@single_threaded_libraries()
 def lowest_eigenpairs(
     graph: GraphLike,
     k: int,

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
 from .._progress import Progress
-from .._threads import limit_threads
+from .._threads import limit_threads, single_threaded_libraries
 from .._typing import Array
 from ..auto import DEFAULT_RANK, check_sizes, n_kept
 from ..graphs import lowest_eigenpairs
@@ -121,6 +121,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
+@single_threaded_libraries()
 def diagnose(
     model_or_data: Any, data: Any = None, *, k: int | None = None, random_state: Any = None, **options: Any
 ) -> Diagnosis:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..graphs import GraphLike, as_graph, lowest_eigenpairs
 from ..linalg.svd import RANK_THRESHOLD, rank_of
@@ -31,6 +32,7 @@ def recovery_error(X_true: ArrayLike, X_recovered: ArrayLike) -> float:
     return error / size
 
 
+@single_threaded_libraries()
 def approximate_rank(X: ArrayLike, threshold: float = RANK_THRESHOLD) -> int:
     """Count the singular values of at least ``threshold`` times the first (Algorithm 2, step 2).
 
@@ -53,6 +55,7 @@ def approximate_rank(X: ArrayLike, threshold: float = RANK_THRESHOLD) -> int:
     return rank_of(np.linalg.svd(matrix, compute_uv=False), max(threshold, rounding))
 
 
+@single_threaded_libraries()
 def graph_alignment(X: ArrayLike, graph: GraphLike, k: int) -> float:
     """Share of the energy of ``X`` in the ``k`` smoothest signals of a graph: ``||P_k^T X||_F^2 / ||X||_F^2``.
 

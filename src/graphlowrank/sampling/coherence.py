@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
+from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..graphs import Graph, GraphLike, LaplacianKind, as_graph
 from ..graphs.spectrum import NotConvergedError, Spectrum, estimate_spectrum, lowest_eigenpairs, null_space, white_noise
@@ -20,6 +21,7 @@ EXACT_UP_TO = 3000  # nodes: eigenvectors take a second or two for any k
 NOISE_BLOCK = 32  # random vectors filtered at a time; limits the memory to about 3 x 32 numbers per node
 
 
+@single_threaded_libraries()
 def local_coherence(
     graph: GraphLike,
     k: int,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 
 
@@ -86,6 +87,7 @@ class Isometry:
         return max(1 - self.lower, 0.0)
 
 
+@single_threaded_libraries()
 def isometry(basis: Array, indices: Array, weights: Array | None = None) -> Isometry:
     """Exact range of norm ratios over signals on one graph: extreme eigenvalues of ``(n/m) Q^T M^T diag(w) M Q``.
 
@@ -113,6 +115,7 @@ def joint_isometry(samples: Isometry, features: Isometry) -> Isometry:
     return Isometry(samples.lower * features.lower, samples.upper * features.upper)
 
 
+@single_threaded_libraries()
 def empirical_rip(
     sample_basis: Array,
     feature_basis: Array,
