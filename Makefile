@@ -34,7 +34,7 @@ $(VENV)-lowest/installed: pyproject.toml
 	touch $@
 
 test-lowest: $(VENV)-lowest/installed  ## the same with the lowest versions allowed
-	$(VENV)-lowest/bin/python -m pytest -q -n auto --dist loadfile --ignore=tests/benchmarks tests src $(PYTEST)
+	$(VENV)-lowest/bin/python -m pytest -q -n auto --dist loadfile -W default::DeprecationWarning --ignore=tests/benchmarks tests src $(PYTEST)
 
 lint: $(VENV)/installed  ## style, types and spelling
 	$(BIN)/ruff check .
