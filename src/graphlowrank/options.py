@@ -123,6 +123,8 @@ class Options:
     def _check_solver_and_decoder(self) -> None:
         if self.optimal_sampling and not self.small_solver.takes_weights:
             raise ValueError(f"solver={self.solver!r} has no importance weights; use sampling='uniform' or 'frpcag'.")
+        if self.loss != Options.loss and not self.small_solver.takes_loss:
+            raise ValueError(f"loss={self.loss!r} needs solver='frpcag': {self.solver!r} has a loss of its own.")
         if self.solver == "rpcag" and self.sample_graph is None:
             raise ValueError("solver='rpcag' needs a sample_graph; without one it is 'rpca'.")
         if not isinstance(self.decoder_options, Mapping | None):

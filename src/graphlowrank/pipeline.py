@@ -55,8 +55,7 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
     choices = [
         auto.rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
         *auto.compression_choices(options, X.shape, rank, "recovery"),
-        *auto.gamma_choices(options, gammas, found),
-        Choice("loss", options.loss, AS_GIVEN),
+        *auto.model_choices(options, gammas, found),
         scaling_choice,
         outliers,
     ]
@@ -74,8 +73,7 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = 
     solution = solve(compressed, gammas, run, short_steps=short_steps)
     choices = [
         *auto.compression_choices(options, X.shape, options.n_components, "recovery"),
-        *auto.gamma_choices(options, gammas, None),
-        Choice("loss", options.loss, AS_GIVEN),
+        *auto.model_choices(options, gammas, None),
         outliers,
     ]
     return Recovery(compressed, solution, [], gammas, choices)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphlowrank import CompressivePCA, RobustPCA
+from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs, RobustPCA
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.decoders import DECODERS
 from graphlowrank.metrics import recovery_error
@@ -113,6 +113,17 @@ def test_the_robust_decoder_needs_no_graph():
     model = CompressivePCA(3, sample_graph=None, feature_graph=None, solver="rpca", decoder="robust").fit(X)
     assert (len(model.sample_indices_), len(model.feature_indices_)) == (1000, 500)
     assert recovery_error(X, model.low_rank_.to_array()) < 0.02
+
+
+def test_a_loss_that_the_solver_does_not_use_is_refused_and_not_reported(small_corrupted):
+    X = small_corrupted.X[:30]
+    for solver, used in (("rpca", set()), ("rpcag", {"gamma_samples"})):
+        with pytest.raises(ValueError, match=f"loss='l2' needs solver='frpcag': '{solver}' has a loss of its own"):
+            CompressivePCA(2, solver=solver, loss="l2").fit(X)
+        choices = CompressivePCA(2, solver=solver, decoder="robust", n_neighbors=5).fit(X).report_.choices
+        assert {choice.name for choice in choices} & {"loss", "gamma_samples", "gamma_features"} == used
+    whole = FastRobustPCAOnGraphs(2, loss="l2", n_neighbors=5).fit(X)
+    assert {"loss", "gamma_samples", "gamma_features"} <= {choice.name for choice in whole.report_.choices}
 
 
 def test_a_solver_without_weights_refuses_optimal_sampling(small_corrupted):

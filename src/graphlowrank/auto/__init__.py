@@ -14,7 +14,7 @@
 
 from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, n_kept
-from .gamma_search import gamma_choices, validated_gammas, validates_gammas
+from .gamma_search import gamma_choices, model_choices, validated_gammas, validates_gammas
 from .gammas import fixed_gammas, gamma_path
 from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
 from .n_clusters import choose_n_clusters
@@ -25,5 +25,5 @@ from .scaling import choose_recovery_scaling, choose_scaling
 __all__ = [
     "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters", "choose_n_neighbors",
     "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices", "fixed_gammas",
-    "gamma_choices", "gamma_path", "n_kept", "rank_choice", "validated_gammas", "validates_gammas",
+    "gamma_choices", "gamma_path", "model_choices", "n_kept", "rank_choice", "validated_gammas", "validates_gammas",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ outliers in the held-out entries affect all candidates equally. Four points matt
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -138,6 +139,13 @@ def gamma_choices(options: Options, gammas: tuple[float, float], found: GammaCho
         Choice(name, value, reason if is_auto(getattr(options, name)) else AS_GIVEN)
         for name, value in zip(("gamma_samples", "gamma_features"), gammas, strict=True)
     ]
+
+
+def model_choices(options: Options, gammas: tuple[float, float], found: GammaChoice | None) -> list[Choice]:
+    """Report those of both gammas and the loss that the solver uses."""
+    solver = options.small_solver
+    used = (solver.uses_sample_graph, solver.uses_feature_graph, solver.takes_loss)
+    return list(compress([*gamma_choices(options, gammas, found), Choice("loss", options.loss, AS_GIVEN)], used))
 
 
 def choose_gammas(

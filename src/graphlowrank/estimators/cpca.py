@@ -40,7 +40,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Weights of the smoothness terms of the two graphs, for data divided by their mean absolute deviation and
         Laplacians divided by their mean diagonal. "auto" validates on held-out entries (fixed for "rpcag": 0.5 or 1.5).
     loss : {"l1", "l2", "huber"}, default="l1"
-        "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
+        "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between. "rpca" and "rpcag" have "l1" only.
     huber_delta : float, default=1.0
         Corner of the Huber loss, in mean absolute deviations of the data.
     n_neighbors : int, default=10

@@ -220,5 +220,5 @@ def _ones_if_none(weights: Array | None, n: int, X: Array) -> Array:
 
 SOLVER = SmallSolver(
     "frpcag", minimize_frpcag, "FRPCAG", uses_sample_graph=True, uses_feature_graph=True, takes_weights=True,
-    remedy="raise max_iter or tol, or lower the gammas",
+    takes_loss=True, remedy="raise max_iter or tol, or lower the gammas",
 )  # fmt: skip

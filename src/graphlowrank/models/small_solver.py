@@ -75,8 +75,8 @@ class SmallSolver:
         Function of a :class:`CompressedProblem` and a callback, which is called with (iteration, residual).
     title, remedy
         Name of the model, and what to do if it does not converge, in messages.
-    uses_sample_graph, uses_feature_graph, takes_weights
-        Whether the model has a term for the graph, and sample and feature weights in its loss.
+    uses_sample_graph, uses_feature_graph, takes_weights, takes_loss
+        Whether the model has a term for the graph, sample and feature weights in its loss, and the loss of the options.
     """
 
     name: str
@@ -85,6 +85,7 @@ class SmallSolver:
     uses_sample_graph: bool = False
     uses_feature_graph: bool = False
     takes_weights: bool = False
+    takes_loss: bool = False
     remedy: str = "raise max_iter or tol"
 
     def solve(self, problem: CompressedProblem, callback: Callback | None = None) -> Solution:
