@@ -6,9 +6,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
-from graphlowrank import CompressiveClustering
+from graphlowrank import CompressiveClustering, load
 from graphlowrank.clustering import labels_of_new
+from graphlowrank.estimators import clustering
 from graphlowrank.metrics import clustering_error, conductance
+from graphlowrank.preprocessing import fit_imputer
 
 
 @pytest.mark.parametrize("downsampling", ["auto", (4, 2), (4, 1), (1, 1)])
@@ -57,6 +59,25 @@ def test_predict_does_not_depend_on_other_new_samples(blobs):
     model = CompressiveClustering(3, random_state=0).fit(X[::2])
     new = X[1::2] + np.random.default_rng(0).standard_normal((60, 10)) * 4
     assert_array_equal(model.predict(np.vstack([new, np.full((1, 10), 1e6)]))[:-1], model.predict(new))
+
+
+def test_predict_fits_an_imputer_once(blobs, tmp_path, monkeypatch):
+    fitted = []
+    monkeypatch.setattr(clustering, "fit_imputer", lambda *args: fitted.append(1) or fit_imputer(*args))
+    X, _ = blobs
+    model = CompressiveClustering(3, robust_graphs=False, random_state=0).fit(X[::2])
+    new = X[1::2] + np.random.default_rng(0).standard_normal((60, 10)) * 4
+    missing = np.where(np.random.default_rng(1).random(new.shape) < 0.3, np.nan, new)
+    complete = model.predict(new)
+    assert not fitted
+    first = model.predict(missing)
+    assert_array_equal(model.predict(missing), first)
+    assert_array_equal(model.predict(new), complete)
+    model.save(tmp_path / "model")
+    assert_array_equal(load(tmp_path / "model").predict(missing), first)
+    assert len(fitted) == 1
+    assert_array_equal(model.fit(X[::2]).predict(missing), first)
+    assert len(fitted) == 2  # a new fit has other points
 
 
 def test_clustering_digits_beats_k_means():

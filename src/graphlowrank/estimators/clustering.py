@@ -178,6 +178,6 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         X = self._scaling.apply(like(X, self.points_))
         if is_sparse(X):
             return X
-        if self._distance_model is not None:
-            return self._distance_model.apply(X)
-        return fit_imputer(self.points_, Generator(0)).apply(X) if has_missing(X) else X  # type: ignore[arg-type]
+        if self._distance_model is None and has_missing(X):  # the training data were complete
+            self._distance_model = fit_imputer(self.points_, Generator(0))  # type: ignore[arg-type]
+        return X if self._distance_model is None else self._distance_model.apply(X)
