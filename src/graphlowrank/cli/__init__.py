@@ -89,6 +89,9 @@ def video_command(
     fps: Annotated[
         float | None, Option(min=0.01, max=1000, help="Frame rate of the outputs; the input's, or 25.")
     ] = None,
+    codec: Annotated[
+        str | None, Option(help="Of videos: h264, vp9, mpeg4, mjpeg or gif; by the extension if not given.")
+    ] = None,
     max_memory: Annotated[float, Option(min=0, help="GB; long videos are processed in chunks.")] = 4.0,
     rank: Annotated[int | None, Option(min=0, help="Rank of the background; 4 if not given.")] = None,
     solver: Annotated[str, registered("graphlowrank.models:SOLVERS", "Model: rpca, rpcag, frpcag or yours.")] = "rpca",
@@ -122,7 +125,9 @@ def video_command(
             "max_memory": max_memory * 1e9,
         }  # fmt: skip
         part = {"start": start, "stop": stop, "step": step, "scale": scale}
-        record, text = run_video(source, asked, report, part=part, options=options, fps=fps, threads=threads)
+        record, text = run_video(
+            source, asked, report, part=part, options=options, fps=fps, codec=codec, threads=threads
+        )
         print_result(record, text, filter(None, [*asked.values(), record["report"]]), as_json=as_json)
 
 

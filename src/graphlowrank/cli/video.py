@@ -33,14 +33,14 @@ Update = Callable[[int], None]
 
 def run_video(
     source: Path, outputs: dict[str, str], page: Path | None, *, part: dict[str, Any], options: dict[str, Any],
-    fps: float | None, threads: int | None,
+    fps: float | None, codec: str | None, threads: int | None,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, separate and write, all files or none; return the record for JSON and the text for the console.
 
     Outputs are no Path, which would drop the / at the end of a folder.
     """
     checked = check_options(**options)
-    _check_places(source, outputs, page)
+    _check_places(source, outputs, page, codec)
     with (
         ExitStack() as outer, print_warnings() as heard, limit_threads(threads),
         open_frames(source, **part) as frames,
@@ -48,7 +48,9 @@ def run_video(
         run = Run(frames, checked, Progress())
         with ExitStack() as stack:
             rate = min(max(fps or frames.fps or DEFAULT_FPS, MIN_FPS), MAX_FPS)
-            sinks = {name: stack.enter_context(open_sink(path, fps=rate)) for name, path in outputs.items()}
+            sinks = {
+                name: stack.enter_context(open_sink(path, fps=rate, codec=codec)) for name, path in outputs.items()
+            }
             _separate(run, sinks)
             report = run.report(command_line())
             full = replace(report, warnings=[*heard, *report.warnings])
@@ -77,14 +79,14 @@ def run_video(
     return record, _summary(report)
 
 
-def _check_places(source: Path, outputs: dict[str, str], page: Path | None) -> None:
+def _check_places(source: Path, outputs: dict[str, str], page: Path | None, codec: str | None) -> None:
     """Raise before any work."""
     if not source.exists():  # before folders are created for the outputs
         raise FileNotFoundError(f"there is no file or folder {source}.")
     places = {name: Path(path) for name, path in outputs.items()}
     check_distinct({"the input": source}, places if page is None else {**places, "report": page})
     for path in outputs.values():
-        check_sink(path)
+        check_sink(path, codec=codec)
     if page is not None:
         require_packages("the report", "jinja2", "PIL")
         check_writable(page)

@@ -9,7 +9,6 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +19,7 @@ from numpy.lib import format as npy_format
 from .._files import check_writable, naming, sync, target_of, temporary_beside
 from .._files import replace as move
 from .._typing import Array
+from .encodings import CONTAINERS, find_encoding
 from .readers import need
 
 ARRAYS = (".npz", ".npy")  # kinds of files that hold any numbers
@@ -42,8 +42,8 @@ class Sink(ABC):
         Frames written so far.
     """
 
-    def __init__(self, path: str | os.PathLike[str], kind: str, fps: float) -> None:
-        self._path, self.kind, self._fps = path, kind, fps
+    def __init__(self, path: str | os.PathLike[str], kind: str, fps: float, codec: str | None = None) -> None:
+        self._path, self.kind, self._fps, self._codec = path, kind, fps, codec
         self._target = self._temporary = Path(path)
         self._shape: tuple[int, ...] = ()  # shape and type of the frames, once started
         self._dtype = np.dtype(np.uint8)
@@ -208,48 +208,19 @@ class ImageSink(Sink):
             image.save(self._temporary / f"frame_{number:05d}.png", compress_level=1)
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """Container and codec of a kind of video file, with FFmpeg's options."""
-
-    container: str
-    codec: str
-    pixels: str
-    options: dict[str, str]
-    container_options: dict[str, str] = field(default_factory=dict)
-    even: bool = False  # whether the codec needs even sizes
-
-
-_MATRIX = {"colorspace": "smpte170m", "color_range": "tv"}  # named, because players assume another one for large frames
-_FAST_START = {"movflags": "+faststart"}  # index first: browsers can play the file before it is complete
-_REPRODUCIBLE = {"fflags": "+bitexact"}  # no random identifier in the file
-_H264 = Encoding(
-    "mp4", "libx264", "yuv420p", {"crf": "18", "preset": "veryfast", **_MATRIX}, _FAST_START, even=True
-)  # fmt: skip
-_VP9 = {"crf": "24", "b": "0", "deadline": "realtime", "cpu-used": "6", "row-mt": "1", **_MATRIX}
-ENCODINGS = {
-    ".mp4": _H264,
-    ".m4v": _H264,
-    ".mov": replace(_H264, container="mov"),
-    ".mkv": replace(_H264, container="matroska", container_options=_REPRODUCIBLE),
-    ".webm": Encoding("webm", "libvpx-vp9", "yuv420p", _VP9, _REPRODUCIBLE),
-    ".avi": Encoding("avi", "mjpeg", "yuvj420p", {"flags": "+qscale", "global_quality": "236"}),  # 2 of 1 to 31
-    ".gif": Encoding("gif", "gif", "pal8", {}),
-}
-
-
 class VideoSink(Sink):
     """A video file, encoded by PyAV."""
 
     def _start(self) -> None:
-        self._av, encoding = need("av", "writing a video"), ENCODINGS[self.kind]
-        self._encoding = encoding
+        self._av, encoding = need("av", "writing a video"), find_encoding(self.kind, self._codec)
+        self._encoding, container = encoding, CONTAINERS[self.kind]
         height, width = self._shape[:2]
         self._padding = (height % 2, width % 2) if encoding.even else (0, 0)
-        name, rate = f"file:{self._temporary}", Fraction(self._fps).limit_denominator(1001)
+        name, largest = f"file:{self._temporary}", min(1001, encoding.max_ticks // math.ceil(self._fps))
         with self._one_sentence():
-            self._container = self._av.open(name, "w", format=encoding.container, options=encoding.container_options)
-            self._stream = self._container.add_stream(encoding.codec, rate=rate)
+            self._container = self._av.open(name, "w", format=container.format, options=container.options)
+            rate = Fraction(self._fps).limit_denominator(largest)
+            self._stream = self._container.add_stream(encoding.encoder, rate=rate)
         self._stream.height, self._stream.width = height + self._padding[0], width + self._padding[1]
         self._stream.pix_fmt = "gray" if self.kind == ".gif" and len(self._shape) == 2 else encoding.pixels
         self._stream.codec_context.options = dict(encoding.options)
@@ -285,7 +256,7 @@ class VideoSink(Sink):
             if isinstance(error, OSError):
                 raise
             reason = f"{error.strerror or error}".rstrip(".")
-            raise ValueError(f"the encoder {self._encoding.codec} cannot write these frames: {reason}.") from error
+            raise ValueError(f"the encoder {self._encoding.encoder} cannot write these frames: {reason}.") from error
 
 
 class GifSink(VideoSink):
@@ -303,12 +274,14 @@ class GifSink(VideoSink):
 
 
 SINKS: dict[str, type[Sink]] = {
-    **dict.fromkeys(ENCODINGS, VideoSink), ".gif": GifSink, ".npz": NpzSink, ".npy": NpySink, FOLDER: ImageSink
+    **dict.fromkeys(CONTAINERS, VideoSink), ".gif": GifSink, ".npz": NpzSink, ".npy": NpySink, FOLDER: ImageSink
 }  # fmt: skip
 KINDS = tuple(filter(None, SINKS))  # extensions of the files that can be written
 
 
-def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: bool = True) -> Sink:
+def open_sink(
+    path: str | os.PathLike[str], *, fps: float = 25.0, codec: str | None = None, overwrite: bool = True
+) -> Sink:
     """Open an output for frames.
 
     Parameters
@@ -319,6 +292,9 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
         are created, links are followed.
     fps : float, default=25.0
         Frames per second of a video; at most 50 in gif files.
+    codec : {"h264", "vp9", "mpeg4", "mjpeg", "gif"} or None, default=None
+        Codec of a video. None for "h264", "vp9" in .webm, "mjpeg" in .avi and "gif" in .gif files; .mp4, .m4v and .mkv
+        files also take "vp9" and "mpeg4", .mov and .avi files "mpeg4". The encoder of "h264" is under the GPL.
     overwrite : bool, default=True
         Replace an existing file. A folder that is not empty is never replaced.
 
@@ -330,7 +306,8 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
     Raises
     ------
     ValueError, ModuleNotFoundError
-        If the extension is unknown, or the encoder or the package that writes this kind of file is missing.
+        If the extension is unknown or does not go with the codec, or the encoder or the package that writes this kind
+        of file is missing.
     OSError
         If the output exists and may not be replaced, or "cannot write <path>: <reason>".
 
@@ -347,11 +324,11 @@ def open_sink(path: str | os.PathLike[str], *, fps: float = 25.0, overwrite: boo
     """
     if not (math.isfinite(fps) and 0.01 <= fps <= 1000):
         raise ValueError(f"fps must be from 0.01 to 1000; got {fps}.")
-    kind = check_sink(path, overwrite=overwrite)
-    return SINKS[kind](path, kind, min(float(fps), MAX_GIF_FPS) if kind == ".gif" else float(fps))
+    kind = check_sink(path, codec=codec, overwrite=overwrite)
+    return SINKS[kind](path, kind, min(float(fps), MAX_GIF_FPS) if kind == ".gif" else float(fps), codec)
 
 
-def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
+def check_sink(path: str | os.PathLike[str], *, codec: str | None = None, overwrite: bool = True) -> str:
     """Raise now what :func:`open_sink` and writing would raise later; return the kind of the output."""
     target, name = Path(path), os.fspath(path)
     kind = FOLDER if name.endswith(("/", os.sep)) or target.is_dir() else target.suffix.lower()
@@ -368,22 +345,7 @@ def check_sink(path: str | os.PathLike[str], *, overwrite: bool = True) -> str:
         )
     elif not overwrite and target.exists():
         raise FileExistsError(f"{name} already exists.")
-    if kind in ENCODINGS:
-        check_encoder(kind)
+    if kind in CONTAINERS:
+        find_encoding(kind, codec)
     check_writable(path)
     return kind
-
-
-def check_encoder(extension: str) -> None:
-    """Raise ValueError if PyAV lacks the encoder of a kind of file, ModuleNotFoundError if a package is missing."""
-    av = need("av", f"writing {extension} files")
-    codec = ENCODINGS[extension].codec
-    try:
-        av.codec.Codec(codec, "w")
-    except ValueError as error:
-        raise ValueError(
-            f"this build of PyAV has no encoder {codec}, which {extension} files need; "
-            "choose a file that ends in .npz, or a folder."
-        ) from error
-    if extension == ".gif":
-        need("PIL.Image", "writing .gif files")
