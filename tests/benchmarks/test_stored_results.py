@@ -37,6 +37,26 @@ def test_the_page_of_results_is_that_of_the_stored_tables():
     assert page.partition(report.MARK)[2] == "\n\n" + "\n\n".join(sections) + "\n"
 
 
+@pytest.mark.parametrize(
+    ("page", "rows"),
+    [
+        ("README.md", {"digits 1797": "digits", "USPS 9298": "usps", "ORL 400": "orl", "MNIST 70000": "mnist-70k"}),
+        ("docs/choices.md", {"digits |": "digits", "USPS |": "usps", "MNIST 70000": "mnist-70k"}),
+    ],
+)
+def test_errors_of_other_systems_are_those_of_the_stored_tables(page, rows):
+    """The columns k-means, spectral clustering, UMAP + k-means of both tables, each beside our default call."""
+    lines = (ROOT.parent / page).read_text(encoding="utf-8").splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| data | default"))
+    names = [name.strip() for name in lines[first].split("|")]
+    columns = [names.index("k-means"), names.index("k-means") + 1, names.index("UMAP + k-means")]
+    for start, job in rows.items():
+        row = next(line for line in lines[first:] if line.startswith(f"| {start}")).replace("*", "").split("|")
+        table = {name: error for name, error, *_ in read_job(ROOT / f"results/{job}.json")[0]["tables"][0]["rows"]}
+        stored = [table[name].split()[0] for name in ("k-means", "spectral", "umap + k-means")]
+        assert [row[at].split(",")[0].strip() for at in columns] == [one.replace("not", "–") for one in stored], start
+
+
 def test_stored_cells_of_the_paper_are_those_of_its_files():
     with (ROOT / "reproduction/results.csv").open(newline="", encoding="utf-8") as file:
         stored = {(row["experiment"], row["row"], row["column"], row["protocol"]) for row in csv.DictReader(file)}
