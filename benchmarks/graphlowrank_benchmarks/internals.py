@@ -11,9 +11,20 @@ from graphlowrank._files import check_writable, reading, write_atomically
 from graphlowrank._threads import available_cores, current_threads, limit_threads
 
 __all__ = [
-    "Array", "Partition", "available_cores", "check_writable", "compressed_partitions",
-    "current_threads", "default_gammas", "k_means", "leading_svd", "limit_threads", "mean_absolute_deviation",
-    "reading", "standardize", "write_atomically",
+    "Array",
+    "Partition",
+    "available_cores",
+    "check_writable",
+    "compressed_partitions",
+    "current_threads",
+    "default_gammas",
+    "k_means",
+    "leading_svd",
+    "limit_threads",
+    "reading",
+    "robust_mean_absolute_deviation",
+    "standardize",
+    "write_atomically",
 ]  # fmt: skip
 
 Array: TypeAlias = NDArray[Any]
@@ -76,9 +87,9 @@ def leading_svd(X: Array, rank: int) -> tuple[Array, Array, Array]:
     return run(X, rank)
 
 
-def mean_absolute_deviation(X: Array) -> float:
+def robust_mean_absolute_deviation(X: Array) -> float:
     """Robust estimate of the mean absolute deviation of the entries: the unit of gammas."""
-    from graphlowrank.preprocessing.robust_statistics import mean_absolute_deviation as run
+    from graphlowrank.preprocessing.robust_statistics import robust_mean_absolute_deviation as run
 
     return run(X)
 

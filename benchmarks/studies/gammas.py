@@ -35,7 +35,7 @@ from graphlowrank.linalg.svd import leading_svd, rank_of
 from graphlowrank.metrics import recovery_error
 from graphlowrank.models import CompressedProblem, solve_frpcag
 from graphlowrank.options import Options
-from graphlowrank.pipeline import build_graphs, comparable, compress
+from graphlowrank.pipeline import build_graphs, compress, points_for_distances
 from graphlowrank.preprocessing import Block
 from graphlowrank.records import LossWeights, Run
 from graphlowrank.sampling import SampledNodes
@@ -68,7 +68,7 @@ class Case:
         X = self.block.X if X is None else X
         gammas = dict(zip(("gamma_samples", "gamma_features"), gammas, strict=True))
         start = self.block.start() if start is None else start
-        return solve_frpcag(X, *self.laplacians, **gammas, X0=start, size=X.size**0.5, short_steps=True, **options)
+        return solve_frpcag(X, *self.laplacians, **gammas, X0=start, size=X.size**0.5, tighten_tol=True, **options)
 
     def error(self, U, rank):
         decoded = decode_subspace(U, self.samples, self.features, n_components=rank).low_rank
@@ -116,7 +116,7 @@ def make_case(name, shape, noise, rate, seed):
     hit = rng.random_sample(X.shape) < noise[1]
     X = np.where(hit, OUTLIER_SIZE * X_true.std() * rng.standard_normal(X.shape), X)
     run = Run(Options(downsampling=rate, robust_graphs="auto"), rng, Progress())
-    points = comparable(X, choose_outlier_filter(X, run.options), run)
+    points = points_for_distances(X, choose_outlier_filter(X, run.options), run)
     small = compress(X, build_graphs(points.X, run), "combinatorial", LossWeights(), rank, run)
     return Case(X_true, rank, small.problem, small.block, small.samples, small.features)
 

@@ -39,18 +39,18 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
         scaling, scaling_choice = auto.choose_recovery_scaling(X, options.scaling)
         scaled = scaling.apply(X)
     outliers = check_outliers(scaled, run)
-    points = comparable(scaled, outliers, run)
+    points = points_for_distances(scaled, outliers, run)
     axes = build_graphs(points.X, run)
     laplacian = auto.choose_laplacian(options, "recovery")
     compressed = compress(scaled, axes, laplacian, weights, rank, run)
-    with progress.stage("gammas") if auto.validates_gammas(options) else nullcontext():
-        found = auto.validated_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
+    with progress.stage("gammas") if auto.needs_validation(options) else nullcontext():
+        found = auto.validate_gammas(compressed.problem, compressed.graphs, laplacian, options, run.rng)
     gammas = auto.fixed_gammas(options, laplacian) if found is None else (found.gamma_samples, found.gamma_features)
-    solution = solve(compressed, gammas, run, short_steps=True)
+    solution = solve(compressed, gammas, run, tighten_tol=True)
     draws = [decode(scaled, compressed, solution, rank if found is None else found.rank, scaling, run)]
     for _ in range(1, options.n_draws):  # the same graphs, gammas and rank; other samples and features
         other = compress(scaled, axes, laplacian, weights, rank, run)
-        again = solve(other, gammas, run, short_steps=True)
+        again = solve(other, gammas, run, tighten_tol=True)
         draws.append(decode(scaled, other, again, draws[0].low_rank.rank, scaling, run))
     choices = [
         auto.rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
@@ -62,15 +62,15 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
     return Recovery(compressed, solution, draws, gammas, choices)
 
 
-def solve_whole(X: Data, weights: LossWeights, run: Run, *, short_steps: bool = True) -> Recovery:
+def solve_whole(X: Data, weights: LossWeights, run: Run, *, tighten_tol: bool = True) -> Recovery:
     """Solve FRPCAG on all samples and features, with fixed gammas; nothing is decoded."""
     options = run.options
     laplacian = auto.choose_laplacian(options, "recovery")
     outliers = check_outliers(X, run)
-    axes = build_graphs(comparable(X, outliers, run).X, run)
+    axes = build_graphs(points_for_distances(X, outliers, run).X, run)
     compressed = compress(X, axes, laplacian, weights, options.n_components, run)
     gammas = auto.fixed_gammas(options, laplacian)
-    solution = solve(compressed, gammas, run, short_steps=short_steps)
+    solution = solve(compressed, gammas, run, tighten_tol=tighten_tol)
     choices = [
         *auto.compression_choices(options, X.shape, options.n_components, "recovery"),
         *auto.model_choices(options, gammas, None),
@@ -91,7 +91,7 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
         by_units = outliers.value and is_auto(options.scaling)
         scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng)
         scaled = scaling.apply(X)
-    points = comparable(scaled, outliers, run, for_new_samples=True)
+    points = points_for_distances(scaled, outliers, run, for_new_samples=True)
     with progress.stage("number of clusters"):
         count = auto.choose_n_clusters(points.X, options, run.rng)
     axes = build_graphs(points.X, run)
@@ -140,7 +140,7 @@ def check_outliers(X: Data, run: Run, scaling: Scaling | None = None) -> Choice:
         return auto.choose_outlier_filter(X, options, scaling)
 
 
-def comparable(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:
+def points_for_distances(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:
     """Impute missing values, and outliers if they are to be filtered, for distances.
 
     ``for_new_samples``: new samples will be compared with these even if no graph is built from them.
@@ -228,11 +228,11 @@ def compress(
 
 
 def solve(
-    compressed: Compressed, gammas: Gammas, run: Run, start: Array | None = None, *, short_steps: bool = False
+    compressed: Compressed, gammas: Gammas, run: Run, start: Array | None = None, *, tighten_tol: bool = False
 ) -> Solution:
     """Low-rank part of the block (Algorithm 1), from ``start`` or the clipped block."""
     X0 = compressed.problem.X0 if start is None else start
-    problem = replace(compressed.problem, gammas=gammas, X0=X0, short_steps=short_steps)
+    problem = replace(compressed.problem, gammas=gammas, X0=X0, tighten_tol=tighten_tol)
     with run.progress.stage(run.options.solver) as update:
         return run.options.small_solver.solve(problem, update)
 

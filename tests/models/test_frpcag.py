@@ -287,7 +287,7 @@ def test_restarts_end_sooner_and_no_worse(monkeypatch):
 
     def without_restart(*args):
         step = advance(*args)
-        return lambda S, Z, momentum: step(S, Z, momentum)._replace(turned=-1.0)
+        return lambda S, Z, momentum: step(S, Z, momentum)._replace(uphill=-1.0)
 
     monkeypatch.setattr(module, "proximal_step", without_restart)
     plain = solve_frpcag(X, L_s, L_f, **options)
@@ -321,8 +321,8 @@ def test_short_steps_are_no_reason_to_stop():
     X, L = np.random.default_rng(0).standard_normal((60, 8)), path_graph(60).unit_laplacian()
     options = {"gamma_samples": 100.0, "gamma_features": 0.0, "loss": "l2", "size": X.size**0.5, "max_iter": 100_000}
     exact = solve_frpcag(X, L, None, tol=1e-10, **options).X
-    coarse, fine = (solve_frpcag(X, L, None, tol=1e-2, short_steps=one, **options) for one in (False, True))
+    coarse, fine = (solve_frpcag(X, L, None, tol=1e-2, tighten_tol=one, **options) for one in (False, True))
     assert np.linalg.norm(fine.X - exact) < 0.5 * np.linalg.norm(coarse.X - exact)
     assert fine.n_iter > coarse.n_iter
     small = options | {"gamma_samples": 0.1}
-    assert_array_equal(*(solve_frpcag(X, L, None, tol=1e-2, short_steps=one, **small).X for one in (False, True)))
+    assert_array_equal(*(solve_frpcag(X, L, None, tol=1e-2, tighten_tol=one, **small).X for one in (False, True)))

@@ -54,7 +54,7 @@ def test_every_option_arrives(rng):
     L_s, L_f = random_graph(12).unit_laplacian(), random_graph(9).unit_laplacian()
     options = {
         "loss": "huber", "huber_delta": 0.3, "sample_weights": rng.random(12), "feature_weights": rng.random(9),
-        "X0": 0.5 * X, "tol": 1e-8, "max_iter": 20_000, "size": 3.0, "short_steps": True,
+        "X0": 0.5 * X, "tol": 1e-8, "max_iter": 20_000, "size": 3.0, "tighten_tol": True,
     }  # fmt: skip
     found = SOLVERS["frpcag"].solve(CompressedProblem(X, L_s, L_f, (20.0, 3.0), **options))
     direct = solve_frpcag(X, L_s, L_f, gamma_samples=20.0, gamma_features=3.0, **options)

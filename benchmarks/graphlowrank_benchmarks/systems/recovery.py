@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..cells import Record, stopwatch
-from ..internals import Array, current_threads, default_gammas, limit_threads, mean_absolute_deviation
+from ..internals import Array, current_threads, default_gammas, limit_threads, robust_mean_absolute_deviation
 from .registry import fit_estimator, system
 
 RPCA_TOL = 1e-6  # default of RobustPCA; that of its solver is for double precision
@@ -127,7 +127,7 @@ def solve_robust(
     if sample_graph is None:
         return solve_rpca(X, **{"tol": RPCA_TOL, **options})
     gamma = default_gammas("combinatorial")[0] if gamma is None else gamma
-    unit = mean_absolute_deviation(X) or 1.0
+    unit = robust_mean_absolute_deviation(X) or 1.0
     return solve_rpcag(X, sample_graph.unit_laplacian("combinatorial"), gamma=gamma / unit, **options)
 
 

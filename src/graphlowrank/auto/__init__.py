@@ -8,13 +8,13 @@
     choose_n_clusters        number of clusters
     choose_laplacian         Laplacian of the model
     n_kept                   samples and features that are kept
-    fixed_gammas, gamma_path, validated_gammas   gammas: defaults, the clustering path, validation on held-out entries
+    fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
     rank_choice              rank of the answer: singular values above the noise
 """
 
 from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, n_kept
-from .gamma_search import gamma_choices, model_choices, validated_gammas, validates_gammas
+from .gamma_search import gamma_choices, model_choices, needs_validation, validate_gammas
 from .gammas import fixed_gammas, gamma_path
 from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
 from .n_clusters import choose_n_clusters
@@ -25,5 +25,5 @@ from .scaling import choose_recovery_scaling, choose_scaling
 __all__ = [
     "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters", "choose_n_neighbors",
     "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices", "fixed_gammas",
-    "gamma_choices", "gamma_path", "model_choices", "n_kept", "rank_choice", "validated_gammas", "validates_gammas",
+    "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice", "validate_gammas",
 ]  # fmt: skip

@@ -79,13 +79,13 @@ class GammaChoice:
     reason: str
 
 
-def validates_gammas(options: Options) -> bool:
+def needs_validation(options: Options) -> bool:
     """Whether there is something to choose: FRPCAG, and a gamma or the rank is not given."""
     given = not is_auto(options.gamma_samples) and not is_auto(options.gamma_features)
     return options.solver == "frpcag" and not (given and options.n_components is not None)
 
 
-def validated_gammas(
+def validate_gammas(
     problem: CompressedProblem,
     graphs: tuple[Graph | None, Graph | None],
     laplacian: LaplacianKind,
@@ -93,7 +93,7 @@ def validated_gammas(
     rng: np.random.RandomState,
 ) -> GammaChoice | None:
     """Gammas and rank by validation on held-out entries of (a part of) the compressed matrix; None if all are given."""
-    if not validates_gammas(options):
+    if not needs_validation(options):
         return None
     samples, features = (
         None if is_auto(gamma) else float(gamma) for gamma in (options.gamma_samples, options.gamma_features)

@@ -168,10 +168,10 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         with limit_threads(self.n_jobs):
-            points = self._comparable(X)
+            points = self._points_of_new(X)
             return labels_of_new(points, self.points_, self.soft_labels_, self._n_neighbors)
 
-    def _comparable(self, X: Data) -> Data:
+    def _points_of_new(self, X: Data) -> Data:
         """Return new samples scaled and imputed like the training samples."""
         if is_sparse(self.points_) and has_missing(X):
             raise ValueError("the model was fitted to sparse data, so new samples must have no NaN.")

@@ -12,7 +12,7 @@ from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
 from ..options import Options, check_number, is_auto
 from ..pipeline import build_graph
 from ..preprocessing import observed_mask
-from ..preprocessing.robust_statistics import mean_absolute_deviation
+from ..preprocessing.robust_statistics import robust_mean_absolute_deviation
 from ..records import Run
 from ._base import LowRankTransformer
 
@@ -210,7 +210,7 @@ class RobustPCAOnGraphs(LowRankPlusSparseTransformer):
         kind = choose_laplacian(run.options, "recovery")
         gamma = fixed_gammas(run.options, kind)[0] if is_auto(self.gamma) else self.gamma
         # The graph term grows with the square of the data, the others with the data: gamma needs a unit.
-        self.scale_ = mean_absolute_deviation(X) or 1.0
+        self.scale_ = robust_mean_absolute_deviation(X) or 1.0
         with run.progress.stage("sample graph"):
             self.sample_graph_ = build_graph(X, "sample", self.n_neighbors, run).graph
         with run.progress.stage("rpcag") as update:

@@ -35,19 +35,19 @@ def fused_step(
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, Z, z_next)
         weights = column_weights[min(i, last)]
         _shrink(z, z_next, y, weights, step_, step_ * row_weights[i], loss, delta_, one)
-        moved, size, turned = zero, zero, zero
+        moved, size, uphill = zero, zero, zero
         for j in range(z.shape[0]):
             s_next = z_next[j]
             forward = s_next - s[j]
             extrapolated = s_next + momentum_ * forward
             moved += (extrapolated - z[j]) * (extrapolated - z[j])
             size += z[j] * z[j]
-            turned += (z[j] - s_next) * forward
+            uphill += (z[j] - s_next) * forward
             s[j] = s_next
             z_next[j] = extrapolated
         sums[i, 0] = moved
         sums[i, 1] = size
-        sums[i, 2] = turned
+        sums[i, 2] = uphill
 
 
 @compiled(fastmath=True, inline="always")

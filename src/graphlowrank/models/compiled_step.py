@@ -63,8 +63,8 @@ def compiled_step(
         # The same blocks for any number of threads: BLAS rounds a row differently in matrices of different shapes.
         map_ranges(advance_blocks, -(-len(Z) // n_rows), S, Z, spare, momentum)
         Z, spare = spare, Z
-        moved, size, turned = sums.sum(axis=0, dtype=np.float64)
-        return Advanced(S, Z, float(np.sqrt(moved)), float(np.sqrt(size)), float(turned))
+        moved, size, uphill = sums.sum(axis=0, dtype=np.float64)
+        return Advanced(S, Z, float(np.sqrt(moved)), float(np.sqrt(size)), float(uphill))
 
     return advance
 

@@ -22,7 +22,7 @@ from .smoothness import TwoGraphSmoothness
 COMPILED_ABOVE = 2_000_000  # multiplications per iteration; below, numpy is done before a compiler has started
 RENUMBERED_ABOVE = 50_000  # rows; neighbors are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes; reordering larger data costs more than it saves
-USUAL_LIPSCHITZ = 10.0  # above this Lipschitz constant, ``short_steps`` tightens ``tol``
+USUAL_LIPSCHITZ = 10.0  # above this Lipschitz constant, ``tighten_tol`` lowers ``tol``
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with two transposes
 
 
@@ -41,7 +41,7 @@ def solve_frpcag(
     tol: float = 1e-3,
     max_iter: int = 1000,
     size: float | None = None,
-    short_steps: bool = False,
+    tighten_tol: bool = False,
     trace: bool = False,
     callback: Callback | None = None,
     compiled: bool | None = None,
@@ -69,7 +69,7 @@ def solve_frpcag(
     tol, max_iter, size
         Change of the iterate to stop at, relative to ``size``, and the iterations allowed. A size of None is the norm
         of the iterate; avoid it if the feature means are large.
-    short_steps
+    tighten_tol
         Whether to lower ``tol`` where large gammas make steps short, since a small change then does not mean a small
         distance from the solution. For answers whose entries matter; clusters come out the same.
     trace, callback
@@ -99,7 +99,7 @@ def solve_frpcag(
         tol=tol,
         max_iter=max_iter,
         size=size,
-        short_steps=short_steps,
+        tighten_tol=tighten_tol,
     )
     return minimize_frpcag(problem, callback, trace=trace, compiled=compiled)
 
@@ -128,8 +128,8 @@ def minimize_frpcag(
         _run_fista, loss=loss, trace=trace, callback=callback, compiled=compiled, dense_up_to=dense_features_up_to
     )
     X = problem.X
-    if X.shape[1] > X.shape[0] and _worth_compiling(turned := _transposed(problem), loss, compiled):
-        solution = minimize(turned)
+    if X.shape[1] > X.shape[0] and _worth_compiling(transposed := _transposed(problem), loss, compiled):
+        solution = minimize(transposed)
         return replace(solution, X=np.ascontiguousarray(solution.X.T))
     if X.shape[0] > renumbered_above and _worth_compiling(problem, loss, compiled) and X.nbytes <= COPIED_UP_TO:
         order = breadth_first_order(problem.L_samples)[1]
@@ -186,7 +186,7 @@ def _run_fista(
     lipschitz = sum((2 * gamma * largest_eigenvalue(L) for gamma, L in terms if gamma), 0.0)  # from above
     if lipschitz == 0:  # no graph term, or graphs without edges
         return Solution.exact(X.copy())
-    if problem.short_steps:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
+    if problem.tighten_tol:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
         tol *= min(1.0, (USUAL_LIPSCHITZ / lipschitz) ** 0.5)
     compiled = _worth_compiling(problem, loss, compiled)
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= dense_up_to:

@@ -26,7 +26,7 @@ class CompressedProblem:
         (m_samples, m_features) sampled entries, standardized; NaN where missing.
     L_samples, L_features, gammas
         Laplacians of the reduced graphs, None for no graph, and the weights of their two terms.
-    loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter, size, short_steps
+    loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter, size, tighten_tol
         As for :func:`~graphlowrank.models.solve_frpcag`.
     """
 
@@ -42,7 +42,7 @@ class CompressedProblem:
     tol: float = 1e-3
     max_iter: int = 1000
     size: float | None = None
-    short_steps: bool = False
+    tighten_tol: bool = False
 
     def observed(self) -> Array | None:
         """Mask (m_samples, m_features) of the observed entries; None if none is missing."""

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Array
 from ..linalg.products import product, product_from_left
 from .missing import column_mean, column_median, has_missing
-from .robust_statistics import mean_absolute_deviation
+from .robust_statistics import robust_mean_absolute_deviation
 from .sparse import Data, dense_block, is_sparse
 
 CLIP = 10.0  # mean absolute deviations from the median; clean data stay far below
@@ -91,7 +91,7 @@ def sampled_block(
         scale = float(np.nanmean(np.abs(block), dtype=np.float64))
     else:
         shift = np.full(X.shape[1], np.nanmedian(block), dtype=X.dtype)
-        scale = mean_absolute_deviation(block)
+        scale = robust_mean_absolute_deviation(block)
         block = block - shift[0]
     if not scale > np.finfo(X.dtype).eps * np.nanmax(np.abs(block)):
         raise ValueError("every feature is constant on the kept samples: there is no structure to recover.")

@@ -58,7 +58,7 @@ def median_and_interdecile_std(X: Array) -> tuple[Array, Array]:
     return median, std
 
 
-def mean_absolute_deviation(X: Array) -> float:
+def robust_mean_absolute_deviation(X: Array) -> float:
     """Mean absolute deviation of the entries from the median of their column, estimated by the MAD.
 
     It is the mean over columns of the MAD, scaled to agree with the mean absolute deviation of normal data, so outliers

@@ -24,7 +24,7 @@ class Advanced(NamedTuple):
     Z: Array
     moved: float  # ||Z_next - Z||
     size: float  # ||Z||
-    turned: float  # <Z - S_next, S_next - S>: positive where momentum points uphill
+    uphill: float  # <Z - S_next, S_next - S>: positive where momentum points uphill
 
 
 Step = Callable[[Array, Array, float], Advanced]
@@ -55,8 +55,8 @@ def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: float) -> Step:
         S_next = nonsmooth.prox(Z - step * smooth.grad(Z), step)
         forward = S_next - S
         Z_next = S_next + momentum * forward
-        turned = float(namespace(Z).sum((Z - S_next) * forward))
-        return Advanced(S_next, Z_next, norm(Z_next - Z), norm(Z), turned)
+        uphill = float(namespace(Z).sum((Z - S_next) * forward))
+        return Advanced(S_next, Z_next, norm(Z_next - Z), norm(Z), uphill)
 
     return advance
 
@@ -90,10 +90,10 @@ def fista(
     change, n_iter = float("inf"), 0
     while n_iter < max_iter and not change < tol:
         t_next = (1 + sqrt(1 + 4 * t * t)) / 2
-        S, Z, moved, length, turned = step(S, Z, (t - 1) / t_next)
+        S, Z, moved, length, uphill = step(S, Z, (t - 1) / t_next)
         change = moved / max(length if size is None else size, TINY)
         t, n_iter = t_next, n_iter + 1
-        if turned > 0:
+        if uphill > 0:
             Z, t = S + 0, 1.0
         if objective is not None:
             values.append(objective(S))

@@ -91,7 +91,7 @@ def learn_background(frames: Array, options: Options, progress: Progress) -> Bac
         n_neighbors=min(int(PipelineOptions.n_neighbors), len(frames) - 1),
     )  # fmt: skip
     run = Run(settings, np.random.RandomState(options.seed), progress)
-    found = solve_whole(Y, LossWeights(), run, short_steps=False)
+    found = solve_whole(Y, LossWeights(), run, tighten_tol=False)
     small, solution = found.compressed, found.solution
     with progress.stage("pixels"):
         factors = factorize(solution.X, small.samples, small.features, k)
