@@ -199,3 +199,12 @@ def test_a_signal_in_the_middle_leaves_nothing(here):
             assert tree(here) == ["in.csv"]
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_too_little_address_space_is_refused_before_any_work(monkeypatch):
+    """Under such limits the libraries end the process by a signal, or wait forever."""
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (900_000 * 1024, resource.RLIM_INFINITY))
+    cause, remedy = failure(run("none.csv -o labels.csv"))
+    assert cause == "the address space is limited to 0.92 GB; compiled libraries crash with so little"
+    assert remedy == "allow at least 1.3 GB (ulimit -v 1300000)"

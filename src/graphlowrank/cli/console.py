@@ -33,6 +33,7 @@ MEMORY_OPTIONS = {
     "cluster": "--top-features", "recover": "--top-features", "plan": "--top-features", "reconstruct": "--size",
     "video": "--max-memory or --scale",
 }  # fmt: skip
+MIN_ADDRESS_SPACE = 1_300_000 * 1024  # bytes; a small table needs as much on two cores, and more on more cores
 TABLE_COMMANDS = ("cluster", "recover", "plan")
 
 
@@ -50,6 +51,7 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
     try:
         # As after Ctrl-C, incomplete outputs are removed.
         with handle_interrupts(_raise_interrupt, only_default=True):
+            _check_address_space()
             yield
     except (typer.Exit, typer.BadParameter):
         raise
@@ -67,6 +69,19 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
         typer.echo(f"error: {' '.join(cause.split())}", err=True)
         typer.echo(getattr(error, "remedy", None) or _remedy(error, command), err=True)
         raise typer.Exit(1) from None
+
+
+def _check_address_space() -> None:
+    """Refuse a limit under which OpenBLAS, of which numpy, scipy and faiss load one each, crashes or waits forever."""
+    if find_spec("resource") is None:  # Windows
+        return
+    resource = import_module("resource")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE:
+        cause = f"the address space is limited to {limit / 1e9:.2g} GB; compiled libraries crash with so little"
+        raise RemedyError(
+            cause, f"allow at least {MIN_ADDRESS_SPACE / 1e9:.2g} GB (ulimit -v {MIN_ADDRESS_SPACE // 1024})"
+        )
 
 
 def _remedy(error: Exception, command: str) -> str:
