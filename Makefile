@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, which would compile the package again
 
-.PHONY: help demo test test-benchmarks coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants clean
+.PHONY: help demo test test-benchmarks coverage test-lowest lint bench bench-studies bench-million reproduce reproduce-quick mutants fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
@@ -71,6 +71,11 @@ reproduce: $(VENV)/installed  ## the same in full, in hours; goes on where it wa
 
 mutants: $(VENV)/installed  ## plant known faults one at a time: do the tests catch them?
 	$(BIN)/python tests/run_mutants.py
+
+MINUTES ?= 10
+
+fuzz: $(VENV)/installed  ## random cases in child processes for MINUTES=10; goes on where it was stopped (fuzz-state)
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES) $(FUZZ)
 
 clean:  ## remove the environment and caches
 	rm -rf $(VENV) $(VENV)-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis demo

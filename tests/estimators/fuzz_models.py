@@ -1,19 +1,14 @@
 """Forges model files and uses what is loaded from them: each is refused in one sentence, or works.
 
-    python tests/estimators/fuzz_models.py [--count 10000] [--seed 0] [--kinds cpca,gnmf] [--seconds 20]
-
-The files are whole: archive, checksums and JSON are valid. What they say is wrong: indices, shapes, dtypes, signs,
-numbers, fields. Models are loaded and used in a process of their own, with bounds checks in compiled loops, which run
-on small graphs, too. Exits with 1 if anything crashed, hung, or raised what it should not. Every file depends on the
-seed, the kind and its number only, and can be made again: ``--kinds cpca --only 123``.
+Target "models" of ``tests/fuzz/run.py``, which loads and uses models in a process of its own, with bounds checks in
+compiled loops. The files are whole: archive, checksums and JSON are valid. What they say is wrong: indices, shapes,
+dtypes, signs, numbers, fields. Every file depends on the seed, the kind and its number only.
 """
 
 import io
 import json
 import linecache
-import os
 import random
-import sys
 import traceback
 import warnings
 import zipfile
@@ -295,7 +290,7 @@ def outcome_of(path):
             use(model, path.parent)
         except Exception as error:
             return ("refused" if is_plain(error) else "wrong"), "".join(traceback.format_exception(error))
-    return "read", repr(model)
+    return "works", repr(model)
 
 
 def fuzz(kind, seed, number, folder):
@@ -304,11 +299,3 @@ def fuzz(kind, seed, number, folder):
 
     graph.COMPILED_ABOVE = graph.RENUMBERED_ABOVE = locality.RENUMBERED_ABOVE = 0
     return outcome_of(forged(kind, seed, number, folder))
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-    os.environ |= {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(Path(__file__).parent / "__pycache__" / "checked")}
-    from fuzz_driver import campaign
-
-    sys.exit(campaign(__doc__, MODELS, fuzz))

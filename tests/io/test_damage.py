@@ -1,4 +1,4 @@
-"""Damaged files: a table or one sentence, whatever is broken. ``fuzz_io.py`` does the same thousands of times."""
+"""Damaged files: a table or one sentence, whatever is broken. ``make fuzz`` does the same thousands of times."""
 
 import fuzz_io as made
 import pytest
@@ -42,5 +42,5 @@ def test_truncated_anywhere(tmp_path, kind):
         path.write_bytes(raw[:size])
         outcome, text = made.outcome_of(tmp_path / name, options)
         # Text can end anywhere; .mat files have room for more behind the first matrix.
-        assert outcome in {"refused", "killed"} or kind.startswith(("csv", "tsv", "mat", "pictures")), (size, text)
+        assert outcome == "refused" or kind.startswith(("csv", "tsv", "mat", "pictures")), (size, text)
         assert outcome != "wrong", text
