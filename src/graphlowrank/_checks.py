@@ -1,5 +1,7 @@
-"""Checks of records that may come from a file: compiled loops trust their shapes and indices."""
+"""Checks of numbers, and of records that may come from a file: compiled loops trust their shapes and indices."""
 
+import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,19 @@ import scipy.sparse as sp
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number, and no boolean."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is an integer of at least 1, and no boolean."""
+    return not isinstance(value, bool) and isinstance(value, (int, np.integer)) and value >= 1
 
 
 def check_floats(

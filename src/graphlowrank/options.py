@@ -4,12 +4,12 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._checks import is_count, is_number
 from ._threads import resolve_n_jobs
 from ._typing import AXES, AxisName, MatrixLike
 from .decoders import DECODERS, Decoder
@@ -184,14 +184,6 @@ def is_auto(value: object) -> 'TypeIs[Literal["auto"]]':
     return isinstance(value, str) and value == "auto"
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite real number, and no boolean."""
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # an integer that no float can hold
-        return False
-
-
 def is_pair(value: Any) -> bool:
     """Whether a value is a tuple or list of two."""
     return isinstance(value, (tuple, list)) and len(value) == 2
@@ -205,7 +197,7 @@ def check_choice(value: Any, name: str, allowed: tuple[str, ...]) -> None:
 
 def check_count(value: Any, name: str, *, at_most: int | None = None, what: str = "") -> None:
     """Raise unless ``value`` is an integer between 1 and ``at_most``."""
-    if isinstance(value, bool) or not (isinstance(value, (int, np.integer)) and value >= 1):
+    if not is_count(value):
         raise ValueError(f"{name} must be a positive integer; got {value!r}.")
     if at_most is not None and value > at_most:
         raise ValueError(f"{name}={value} is more than the {at_most} {what}.")

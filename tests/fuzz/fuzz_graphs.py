@@ -127,7 +127,8 @@ def use_graph(rng, folder):
             drawn = draw(graph, size, random_state=0)
             check(len(np.unique(drawn)) == len(drawn) and drawn.min() >= 0 and drawn.max() < n, "a wrong draw")
         if step == "coherence":
-            check(1 - 1e-6 <= cumulative_coherence(graph, k) <= np.sqrt(n / k) * (1 + 1e-6), "coherence out of range")
+            nu = cumulative_coherence(graph, k)
+            check(np.sqrt(k) - 1e-6 <= nu <= np.sqrt(n) + 1e-6, f"coherence {nu} out of range")
         if step == "distribution":
             p = optimal_distribution(graph, k)
             check(abs(p.sum() - 1) < 1e-9 and (p >= 0).all(), "no distribution")

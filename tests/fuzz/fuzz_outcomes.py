@@ -36,6 +36,8 @@ def is_plain(error):
     on_purpose = "raise" in linecache.getline(frame.filename, frame.lineno) and any(
         part in frame.filename for part in OURS
     )
+    if isinstance(error, MemoryError):
+        return "Unable to allocate" in str(error)  # numpy says how much
     text = str(error).strip()
     kind = isinstance(error, ValueError | TypeError | FloatingPointError)
     return kind and on_purpose and text != "" and not OPAQUE.search(text)

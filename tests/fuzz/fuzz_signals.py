@@ -188,6 +188,6 @@ def fuzz(seed, folder):
         found.append(f"a traceback: {said}")
     if sent == signal.SIGKILL and not found:
         found = swept(command, folder, to)
-    last = said.strip().splitlines()[-1:]
+    last = said.strip().splitlines()[-3:]
     text = f"{command}, {sent.name}, exit code {process.returncode}, {last}"
     return ("wrong", f"{text}: {'; '.join(found)}") if found else ("works", text)

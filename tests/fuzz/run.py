@@ -14,7 +14,8 @@ A case is a target and a number; the same case is the same input again. Targets:
 Each target gets the same share of the time. Outcomes are appended to cases.jsonl in the state folder: a second call
 with the same folder runs the failures again, since they may be fixed, and continues with the next numbers. --seed is
 the first number. The table at the end is about all cases in the folder. The exit code is 1 if there are failures:
-crashed, hung, opaque (an error in words of numpy or Python), wrong (an invariant does not hold), warned (a warning of numpy).
+crashed, hung, opaque (an error in words of numpy or Python), wrong (an invariant does not hold), warned (a warning of
+numpy).
 """
 
 import argparse

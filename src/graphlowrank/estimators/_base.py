@@ -327,4 +327,5 @@ def _check_weights(given: ArrayLike | None, n: int, name: str, options: Options)
         raise ValueError(f"{name} must hold finite numbers >= 0.")
     if not weights.any():
         raise ValueError(f"{name} is zero everywhere.")
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # exact; otherwise the mean of large ones is infinite
     return weights / weights.mean()

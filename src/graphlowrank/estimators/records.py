@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import FLOATS, INDICES, check_range
+from .._checks import FLOATS, INDICES, check_range, is_number
 from .._typing import AXES
 from ..auto.choice import Choice
 from ..decoders import LowRankMatrix
 from ..graphs import Graph
-from ..options import is_number
 from ..preprocessing.imputer import LowRankImputer
 from ..preprocessing.outlier_filter import OutlierFilter
 from ..preprocessing.scaling import Scaling

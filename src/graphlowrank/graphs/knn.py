@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
+from .._checks import is_number
 from .._threads import limit_threads
 from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
@@ -54,8 +55,8 @@ def knn_graph(
     2
     """
     points = _checked_points(X)
-    if not bandwidth > 0:
-        raise ValueError(f"bandwidth must be positive, got {bandwidth}.")
+    if not (is_number(bandwidth) and bandwidth > 0):
+        raise ValueError(f"bandwidth must be a positive number, got {bandwidth!r}.")
     with limit_threads(n_jobs):
         points = impute(points, check_random_state(0))
         found = search_neighbors(points, n_neighbors, engine=neighbors, random_state=random_state)

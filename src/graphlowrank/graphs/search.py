@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._checks import is_count
 from .._typing import Array, RandomState
 from ..preprocessing.sparse import Data, is_sparse
 from .search_exact import all_pairs_cost, dense_pairs_cost, search_queries
@@ -126,7 +127,9 @@ def search_neighbors(
 ) -> tuple[Array, Array, Array | None]:
     """Do what :func:`nearest_neighbors` does, and return the order of the rows where the search has one."""
     n = X.shape[0]
-    if not 1 <= n_neighbors < n:
+    if not is_count(n_neighbors):
+        raise ValueError(f"n_neighbors must be a positive integer, got {n_neighbors!r}.")
+    if n_neighbors >= n:
         raise ValueError(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} points, got {n}; lower n_neighbors."
         )

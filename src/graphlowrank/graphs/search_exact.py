@@ -22,20 +22,24 @@ SPARSE_COST = 100  # one multiplication of two sparse rows
 
 def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tuple[Array, Array]:
     """Exact search, see :class:`graphlowrank.graphs.NeighborSearch`; nothing in it is random."""
-    return search_queries(X, X, n_neighbors)
+    return search_queries(None, X, n_neighbors)
 
 
-def search_queries(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
-    """Nearest rows of ``X`` to each row of ``queries``, and their distances; if they are the same, without itself."""
-    same = queries is X
-    n_candidates = n_neighbors + same + SPARE_CANDIDATES
-    if is_sparse(X) and is_sparse(queries):
-        candidates = all_sparse_pairs(queries, X, n_candidates)
+def search_queries(queries: Data | None, X: Data, n_neighbors: int) -> tuple[Array, Array]:
+    """Nearest rows of ``X`` to each of ``queries``, and their distances; None for its own rows, each without itself.
+
+    Queries that happen to be ``X`` are queries: a model must predict for its training data what it does for a copy.
+    """
+    n_candidates = n_neighbors + (queries is None) + SPARE_CANDIDATES
+    if is_sparse(X) and (queries is None or is_sparse(queries)):
+        candidates = all_sparse_pairs(X if queries is None else queries, X, n_candidates)
     else:
         center, scale = center_and_scale(X)
         points = to_single(X, center, scale)
-        candidates = exact_candidates(points if same else to_single(queries, center, scale), points, n_candidates)
-    return nearest_of(X, candidates, n_neighbors, None if same else queries)
+        candidates = exact_candidates(
+            points if queries is None else to_single(queries, center, scale), points, n_candidates
+        )
+    return nearest_of(X, candidates, n_neighbors, queries)
 
 
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:

@@ -10,6 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.utils import check_random_state
 
+from .._checks import is_count
 from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.chebyshev import chebyshev_moments, step_coefficients
@@ -96,8 +97,8 @@ def lowest_eigenpairs(
 
 def _checked(graph: GraphLike, k: int) -> Graph:
     graph = as_graph(graph)
-    if not 1 <= k <= graph.n_nodes:
-        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k}.")
+    if not (is_count(k) and k <= graph.n_nodes):
+        raise ValueError(f"k must be between 1 and {graph.n_nodes} (the number of nodes), got {k!r}.")
     return graph
 
 

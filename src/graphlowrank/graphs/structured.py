@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import is_count
 from .graph import Graph
 
 
@@ -21,9 +22,9 @@ def grid_graph(shape: tuple[int, int], *, diagonals: bool = False) -> Graph:
     >>> grid_graph((2, 3)).n_edges
     7
     """
-    height, width = (int(side) for side in shape)
-    if height < 1 or width < 1:
-        raise ValueError(f"shape must be two positive numbers, got {shape}.")
+    if len(shape) != 2 or not all(map(is_count, shape)):
+        raise ValueError(f"shape must be two positive integers, got {shape}.")
+    height, width = shape
     down, right = _path_weights(height), _path_weights(width)
     weights = sp.kron(down, sp.eye_array(width)) + sp.kron(sp.eye_array(height), right)
     if diagonals:
@@ -46,8 +47,8 @@ def path_graph(n_nodes: int, *, reach: int = 1) -> Graph:
     >>> path_graph(5, reach=2).n_edges
     7
     """
-    if n_nodes < 1 or reach < 1:
-        raise ValueError(f"n_nodes and reach must be positive, got {n_nodes} and {reach}.")
+    if not (is_count(n_nodes) and is_count(reach)):
+        raise ValueError(f"n_nodes and reach must be positive integers, got {n_nodes!r} and {reach!r}.")
     return Graph(_path_weights(n_nodes, reach))
 
 

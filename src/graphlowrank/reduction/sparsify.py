@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from .._checks import is_number
 from .._typing import RandomState
 from ..graphs import Graph, GraphLike, as_graph
 
@@ -29,8 +30,8 @@ def sparsify(graph: GraphLike, edges_per_node: float = 20.0, *, random_state: Ra
     True
     """
     graph = as_graph(graph)
-    if not edges_per_node > 0:
-        raise ValueError(f"edges_per_node must be positive, got {edges_per_node}.")
+    if not (is_number(edges_per_node) and edges_per_node > 0):
+        raise ValueError(f"edges_per_node must be a positive number, got {edges_per_node!r}.")
     if graph.n_edges <= edges_per_node * graph.n_nodes:
         return graph
     edges = sp.triu(graph.weights, 1).tocoo()

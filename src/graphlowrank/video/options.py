@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import is_number
 from ..models import SOLVERS
-from ..options import check_choice, is_number
+from ..options import check_choice
 from .foreground import DARKEST
 
 OPTIONAL = ("rank", "smallest", "threshold")  # may be None
