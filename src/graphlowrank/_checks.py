@@ -9,6 +9,8 @@ import scipy.sparse as sp
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
+# Between these the largest entry of the data may be: beyond, sums of squares overflow or vanish whatever the unit.
+UNITS = {np.dtype(np.float32): (1e-36, 1e36), np.dtype(np.float64): (1e-200, 1e152)}
 
 
 def is_number(value: Any) -> bool:
@@ -21,7 +23,7 @@ def is_number(value: Any) -> bool:
 
 def is_count(value: Any) -> bool:
     """Whether a value is an integer of at least 1, and no boolean."""
-    return not isinstance(value, bool) and isinstance(value, (int, np.integer)) and value >= 1
+    return not isinstance(value, bool) and isinstance(value, (int, np.integer)) and bool(value >= 1)
 
 
 def check_floats(
@@ -42,6 +44,14 @@ def check_range(values: Any, name: str, *, least: float = -np.inf, most: float =
         raise ValueError(f"{name} must not have NaN or infinite entries.")
     if low < least or high > most:
         raise ValueError(f"{name} must be between {least:g} and {most:g}, got {low:g} to {high:g}.")
+
+
+def check_unit(values: Any, *, may_be_small: bool = False) -> None:
+    """Raise ValueError if the largest entry of float data, apart from NaN, is too large, or too small, for squares."""
+    largest = float(max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0)))
+    least, most = UNITS[values.dtype]
+    if largest > most or 0 < largest < least * (not may_be_small):
+        raise ValueError(f"the largest absolute value of X is {largest:.2g} in {values.dtype}: divide X by it.")
 
 
 def check_csr(value: Any, name: str, *, least: float = -np.inf) -> None:

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._checks import check_unit
 from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import AXES, Array, MatrixLike, RandomState
@@ -70,13 +71,16 @@ class GraphEstimator(BaseEstimator):
         accepted: Any = "csr" if self._accepts_sparse else False
         options = {"accept_sparse": accepted, "ensure_all_finite": finite if mask is None else False} | options
         X = validate_data(self, X, dtype=DTYPES, order="C", **options)
+        may_be_small = not options.get("reset", True)
         if sp.issparse(X):
+            check_unit(X.data, may_be_small=may_be_small)
             return as_shifted_sparse(X) if self._accepts_sparse else canonical_csr(X)
         observed = check_mask(mask, X.shape)
         if observed is not None:
             if not np.isfinite(X).all(where=observed):
                 raise ValueError("X contains NaN or infinity where the mask is True (observed).")
             X = X if observed.all() else np.where(observed, X, X.dtype.type(np.nan))
+        check_unit(X, may_be_small=may_be_small)
         if has_missing(X):
             check_observed(X, ["sample"])
         return X
