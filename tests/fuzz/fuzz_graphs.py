@@ -47,7 +47,8 @@ def use_knn(rng, folder):
 def weights(rng):
     n = int(rng.choice([1, 2, 3, rng.integers(4, 20), rng.integers(20, 120)]))
     kind = pick(rng, BAD_WEIGHTS if rng.random() < 0.3 else WEIGHTS)
-    return kind, n, (WEIGHTS | BAD_WEIGHTS)[kind](rng, n)
+    W = (WEIGHTS | BAD_WEIGHTS)[kind](rng, n)
+    return kind, W.shape[0] if hasattr(W, "shape") else n, W
 
 
 def kept_nodes(rng, n):

@@ -100,6 +100,7 @@ def _symmetric(values: Array, indices: Array) -> sp.csr_array:
 def gaussian_weights(distances: Array, sigma: Array | float) -> Array:
     """``exp(-d^2 / sigma^2)``, at least 1e-4; 1 where sigma is 0 (identical points). ``sigma`` may differ by row."""
     width = np.asarray(sigma, dtype=distances.dtype)
-    scaled = distances / np.where(width > 0, width, 1)
-    weights: Array = np.maximum(np.exp(-(scaled**2)), distances.dtype.type(MIN_WEIGHT))
+    with np.errstate(over="ignore"):  # points so far away have the smallest weight
+        scaled = distances / np.where(width > 0, width, 1)
+        weights: Array = np.maximum(np.exp(-(scaled**2)), distances.dtype.type(MIN_WEIGHT))
     return weights

@@ -128,7 +128,7 @@ def search_neighbors(
     """Do what :func:`nearest_neighbors` does, and return the order of the rows where the search has one."""
     n = X.shape[0]
     if not is_count(n_neighbors):
-        raise ValueError(f"n_neighbors must be a positive integer, got {n_neighbors!r}.")
+        raise ValueError(f"n_neighbors={n_neighbors!r} must be a positive integer.")
     if n_neighbors >= n:
         raise ValueError(
             f"n_neighbors={n_neighbors} needs at least {n_neighbors + 1} points, got {n}; lower n_neighbors."

@@ -85,11 +85,10 @@ def lowest_eigenpairs(
     array([0.   , 0.586, 2.   ])
     """
     graph = _checked(graph, k)
-    null = null_space(graph, kind)
+    L, null = graph.laplacian(kind).astype(np.float64), null_space(graph, kind)
     n_null = min(k, graph.n_components)
     values, vectors = np.zeros(n_null), null[:, :n_null].toarray()
     if k > n_null:
-        L = graph.laplacian(kind).astype(np.float64)
         more, others = _nonzero_eigenpairs(L, null, k - n_null, dense_up_to, factorized_up_to, max_restarts)
         values, vectors = np.concatenate([values, more]), np.column_stack([vectors, others])
     return values, vectors * positive_signs(vectors)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from .._checks import is_count
 from .._typing import Array, RandomState
 from ..graphs import Graph, GraphLike, as_graph
 from ..graphs.spectrum import smooth_signals
@@ -127,8 +128,8 @@ def draw(
     rng = check_random_state(random_state)
     components = np.zeros(graph, dtype=int) if isinstance(graph, int | np.integer) else as_graph(graph).components
     n_nodes = len(components)
-    if not 1 <= size <= n_nodes:
-        raise ValueError(f"size must be between 1 and {n_nodes} (the number of nodes), got {size}.")
+    if not (is_count(size) and size <= n_nodes):
+        raise ValueError(f"size must be between 1 and {n_nodes} (the number of nodes), got {size!r}.")
     if distribution is None:
         drawn = rng.choice(n_nodes, size, replace=False)
     else:
