@@ -56,7 +56,7 @@ def knn_graph(
     """
     points = _checked_points(X)
     if not (is_number(bandwidth) and bandwidth > 0):
-        raise ValueError(f"bandwidth must be a positive number, got {bandwidth!r}.")
+        raise ValueError(f"bandwidth must be positive, got {bandwidth!r}.")
     with limit_threads(n_jobs):
         points = impute(points, check_random_state(0))
         found = search_neighbors(points, n_neighbors, engine=neighbors, random_state=random_state)

@@ -31,7 +31,7 @@ def sparsify(graph: GraphLike, edges_per_node: float = 20.0, *, random_state: Ra
     """
     graph = as_graph(graph)
     if not (is_number(edges_per_node) and edges_per_node > 0):
-        raise ValueError(f"edges_per_node must be a positive number, got {edges_per_node!r}.")
+        raise ValueError(f"edges_per_node must be positive, got {edges_per_node!r}.")
     if graph.n_edges <= edges_per_node * graph.n_nodes:
         return graph
     edges = sp.triu(graph.weights, 1).tocoo()
