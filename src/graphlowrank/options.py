@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 RENAMED_DECODER_OPTIONS = {"normalise": "normalize"}  # deprecated in 0.2
+MAX_GAMMA = 1e30  # of the smoothness terms; larger ones change nothing, and overflow in single precision
 
 
 def choices() -> dict[str, tuple[str, ...]]:
@@ -85,6 +86,8 @@ class Options:
             value = getattr(self, name)
             if not is_auto(value) and not (is_number(value) and value >= 0):
                 raise ValueError(f"{name} must be 'auto' or a number >= 0; got {value!r}.")
+            if not is_auto(value) and value > MAX_GAMMA:
+                raise ValueError(f"{name} must be at most {MAX_GAMMA:g}; got {value!r}.")
         check_number(self.gamma_labels, "gamma_labels")
         if not (isinstance(self.robust_graphs, bool | np.bool_) or is_auto(self.robust_graphs)):
             raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")

@@ -126,7 +126,7 @@ def problems(command, to, whole, before, sent, code):
         found.append("a temporary folder is left")
     if extra := [path.name for path in to.iterdir() if path not in parts and path.name not in names]:
         found.append(f"{extra} are left")
-    # 130 is documented; before Python reaches the command, the system ends it.
+    # 130 is documented; before Python reaches the command, the system ends it, or Python itself after Ctrl-C.
     allowed = {0: {None, *SIGNALS}, 130: {signal.SIGINT, signal.SIGTERM}}
     if sent not in allowed.get(code, {signal.Signals(-code)} if code < 0 else set()):
         found.append(f"exit code {code}")

@@ -57,6 +57,8 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         typer.echo("interrupted; no half-written file is left", err=True)
+        # After an interrupt within exec of a string, as in dataclasses, Python would end itself by SIGINT, not by 130.
+        exec("")  # resets that
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debug:

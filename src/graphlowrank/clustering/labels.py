@@ -116,6 +116,8 @@ def labels_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int)
     interpolation gives a node added to the neighbor graph.
     """
     distances, indices = nearest_to(X, training, min(n_neighbors, len(training)))
+    # Per sample in a power of two, which changes no bit: squares must not overflow.
+    distances = np.ldexp(distances, -np.frexp(distances.max(axis=1, keepdims=True))[1])
     # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
     excess = np.sqrt(distances**2 - distances[:, :1] ** 2)
     weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))

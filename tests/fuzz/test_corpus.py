@@ -1,0 +1,164 @@
+"""Cases that once failed in ``make fuzz``, and the campaign itself on its first numbers."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("io", "estimators")]
+
+import fuzz_estimators
+import fuzz_graphs
+import fuzz_outcomes
+import run
+from fuzz_driver import Worker
+from fuzz_dying import dying
+
+from graphlowrank import CompressiveClustering, CompressivePCA, GraphLaplacianPCA, GraphNMF, RobustPCA
+from graphlowrank.graphs import grid_graph, knn_graph, lowest_eigenpairs, path_graph
+from graphlowrank.reduction import sparsify
+from graphlowrank.sampling import draw
+
+X = np.random.default_rng(0).standard_normal((40, 4))
+
+
+# --- answers ---
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_model_predicts_for_its_training_data_what_it_does_for_a_copy(form):
+    data = form(np.random.default_rng(0).standard_normal((60, 3)))
+    model = CompressiveClustering(4, scaling="none", robust_graphs=False, random_state=0, n_neighbors=3).fit(data)
+    np.testing.assert_array_equal(model.predict(data), model.predict(data.copy()))
+
+
+def test_weights_of_the_loss_may_be_huge():
+    weights = np.where(np.arange(40) < 20, 1.0, 0.5)
+    one, other = (
+        CompressivePCA(2, random_state=0, robust_graphs=False, gamma_samples=1.0, gamma_features=1.0)
+        .fit(X, sample_loss_weight=weights * unit)
+        .components_
+        for unit in (1.0, 2.0**1023)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_a_tiny_bandwidth_gives_the_smallest_weights():
+    assert np.unique(knn_graph(X, 3, bandwidth=1e-300).weights.data).size == 1
+
+
+# --- refusals ---
+
+
+@pytest.mark.parametrize("model", [RobustPCA(2), GraphLaplacianPCA(2), CompressivePCA(2), CompressiveClustering(2)])
+@pytest.mark.parametrize("unit", [1e-310, 1e160, 1e300])
+def test_data_whose_squares_are_out_of_range_are_refused(model, unit):
+    with pytest.raises(ValueError, match=r"largest absolute value of X is .* in float64: divide X by it"):
+        model.fit(X * unit)
+
+
+def test_the_limits_follow_the_type_and_ignore_what_is_missing():
+    with pytest.raises(ValueError, match="in float32: divide X by it"):
+        RobustPCA(2).fit(np.float32(1e37) * X.astype(np.float32))
+    with pytest.raises(ValueError, match="in float64: divide X by it"):
+        GraphNMF(2).fit(sp.csr_array(np.abs(X) * 1e200))
+    fitted = RobustPCA(2).fit(np.where(X > 2, np.nan, X))
+    assert np.isfinite(fitted.transform(np.full((1, 4), 1e-250))).all()  # new samples may be small
+    with pytest.raises(ValueError, match="divide X by it"):
+        fitted.transform(np.full((1, 4), 1e250))
+    hidden = np.where(X > 2, 1e300, X)
+    RobustPCA(2).fit(hidden, mask=X <= 2)
+
+
+PATH = path_graph(6)
+REFUSED = {
+    "n_nodes and reach must be positive integers, got 'x' and 1": lambda: path_graph("x"),
+    "n_nodes and reach must be positive integers, got 3 and 1.5": lambda: path_graph(3, reach=1.5),
+    "shape must be two positive integers, got": lambda: grid_graph((None, 2)),
+    "n_neighbors=None must be a positive integer": lambda: knn_graph(X, None),
+    "n_neighbors=2.5 must be a positive integer": lambda: knn_graph(X, 2.5),
+    "bandwidth must be positive, got 'x'": lambda: knn_graph(X, 3, bandwidth="x"),
+    "k must be between 1 and 6 .*, got 1.5": lambda: lowest_eigenpairs(PATH, 1.5),
+    "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),
+    "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),
+    "size must be between 1 and 6 .*, got 1.5": lambda: draw(PATH, 1.5),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_wrong_numbers_are_refused_in_plain_words(message):
+    with pytest.raises(ValueError, match=message) as raised:
+        REFUSED[message]()
+    assert fuzz_outcomes.is_plain(raised.value)
+
+
+# --- the campaign ---
+
+
+@pytest.mark.parametrize(("target", "count"), [(fuzz_graphs, 60), (fuzz_estimators, 5)])
+def test_first_cases(tmp_path, target, count):
+    found = [target.fuzz(number, tmp_path) for number in range(count)]
+    assert not [text for outcome, text in found if outcome in fuzz_outcomes.FAILURES]
+    assert {outcome for outcome, _ in found} == set(fuzz_outcomes.FINE)
+
+
+def raising(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("use", "outcome"),
+    [
+        (lambda: 1, "works"),
+        (lambda: knn_graph(X, 0), "refused"),
+        (lambda: np.ones(2) + np.ones(3), "opaque"),
+        (lambda: raising(KeyError("x")), "opaque"),
+        (lambda: np.ones(2) / 0, "warned"),
+        (lambda: fuzz_outcomes.check(False, "no"), "wrong"),
+    ],
+)
+def test_outcomes(use, outcome):
+    assert fuzz_outcomes.judged(use)[0] == outcome
+
+
+class Scripted:
+    """A worker whose answers are known."""
+
+    def __init__(self, bad):
+        self.bad, self.asked = bad, []
+
+    def outcome(self, number):
+        self.asked.append(number)
+        return ("wrong", "why") if number in self.bad else ("works", "")
+
+
+def test_a_campaign_continues_and_repeats_failures(tmp_path, monkeypatch):
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(run.time, "monotonic", lambda: next(ticks))
+    first = Scripted(bad={6})
+    run.campaign({"graphs": first}, run.State(tmp_path), 5, 10 / 60)
+    assert first.asked == [5, 6, 7]
+    with (tmp_path / "cases.jsonl").open("a") as file:
+        file.write('{"case": "graphs:8", "outc')  # killed while it wrote
+    state, second = run.State(tmp_path), Scripted(bad=set())
+    assert state.failed(run.TARGETS) == ["graphs:6"]
+    run.campaign({"graphs": second}, state, 5, 10 / 60)
+    assert second.asked == [6, 8, 9]  # the failure is repeated, and fixed
+    assert run.State(tmp_path).outcomes == {f"graphs:{number}": "works" for number in (5, 6, 7, 8, 9)}
+    lines = (tmp_path / "cases.jsonl").read_text().splitlines()
+    assert json.loads(lines[1])["text"] == "why"
+    assert run.table(state.outcomes).splitlines()[-1].split() == ["all", "5", "5", *["0"] * 6]
+
+
+def test_a_worker_survives_crashes_and_hangs(tmp_path):
+    worker = Worker(dying, tmp_path, 60)
+    try:
+        assert worker.outcome(0) == ("crashed", "exit code 3")
+        assert worker.outcome(2) == ("works", "2")
+        worker.seconds = 0.2
+        assert worker.outcome(1)[0] == "hung"
+    finally:
+        worker.stop()
