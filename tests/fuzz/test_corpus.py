@@ -1,19 +1,16 @@
 """Cases that once failed in ``make fuzz``, and the campaign itself on its first numbers."""
 
 import json
+import subprocess
 import sys
-from pathlib import Path
-
-import numpy as np
-import pytest
-import scipy.sparse as sp
-
-sys.path[:0] = [str(Path(__file__).parents[1] / name) for name in ("io", "estimators")]
 
 import fuzz_estimators
 import fuzz_graphs
 import fuzz_outcomes
+import numpy as np
+import pytest
 import run
+import scipy.sparse as sp
 from fuzz_driver import Worker
 from fuzz_dying import dying
 
@@ -48,6 +45,37 @@ def test_weights_of_the_loss_may_be_huge():
 
 def test_a_tiny_bandwidth_gives_the_smallest_weights():
     assert np.unique(knn_graph(X, 3, bandwidth=1e-300).weights.data).size == 1
+
+
+def test_distances_beyond_the_squares_of_single_precision():
+    data = X.astype(np.float32)
+    options = {"scaling": "none", "robust_graphs": False, "random_state": 0, "partition": "k-means"}
+    one, other = (
+        CompressiveClustering(2, **options).fit(data * np.float32(unit)).predict(data[:20] * np.float32(unit))
+        for unit in (1, 2.0**110)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_a_huge_huber_delta_is_the_square_loss():
+    model = RobustPCA(2).fit(X * 1e100)
+    model.loss, model.huber_delta, model.scale_ = "huber", 1e300, 1e100
+    assert np.isfinite(model.transform(X * 1e100)).all()
+
+
+INTERRUPTED = """
+import typer
+from graphlowrank.cli.console import brief_errors
+try:
+    with brief_errors(debug=False):
+        exec("raise KeyboardInterrupt")  # as while a dataclass is made
+except typer.Exit as end:
+    raise SystemExit(end.exit_code)
+"""
+
+
+def test_an_interrupt_within_exec_gives_the_documented_exit_code():
+    assert subprocess.run([sys.executable, "-c", INTERRUPTED], stderr=subprocess.DEVNULL).returncode == 130
 
 
 # --- refusals ---
@@ -85,6 +113,7 @@ REFUSED = {
     "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),
     "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),
     "size must be between 1 and 6 .*, got 1.5": lambda: draw(PATH, 1.5),
+    r"gamma_features must be at most 1e\+30; got 1e\+300": lambda: CompressivePCA(2, gamma_features=1e300).fit(X),
 }
 
 

@@ -302,7 +302,7 @@ class LowRankTransformer(ComponentTransformer):
 
     def _scores(self, X: Data) -> Array:
         check_number(self.huber_delta, "huber_delta")
-        delta = self.huber_delta * self.scale_
+        delta = min(self.huber_delta * self.scale_, float(np.finfo(np.float64).max))
         with limit_threads(self.n_jobs):
             return component_scores(
                 X, self.components_, self.offset_, self.feature_scale_, loss=self.loss, huber_delta=delta
