@@ -28,7 +28,8 @@ X = np.random.default_rng(0).standard_normal((40, 4))
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_a_model_predicts_for_its_training_data_what_it_does_for_a_copy(form):
     data = form(np.random.default_rng(0).standard_normal((60, 3)))
-    model = CompressiveClustering(8, scaling="none", robust_graphs=False, random_state=0, n_neighbors=2).fit(data)
+    options = {"scaling": "none", "robust_graphs": False, "partition": "k-means", "n_neighbors": 2}
+    model = CompressiveClustering(8, **options, random_state=0).fit(data)
     np.testing.assert_array_equal(model.predict(data), model.predict(data.copy()))
 
 
