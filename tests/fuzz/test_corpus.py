@@ -111,6 +111,7 @@ REFUSED = {
     "shape must be two positive integers, got": lambda: grid_graph((None, 2)),
     "n_neighbors=None must be a positive integer": lambda: knn_graph(X, None),
     "n_neighbors=2.5 must be a positive integer": lambda: knn_graph(X, 2.5),
+    "feature 1 has only missing values; remove it": lambda: knn_graph(np.where(np.arange(4) == 1, np.nan, X), 3),
     "bandwidth must be positive, got 'x'": lambda: knn_graph(X, 3, bandwidth="x"),
     "k must be between 1 and 6 .*, got 1.5": lambda: lowest_eigenpairs(PATH, 1.5),
     "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),

@@ -9,7 +9,7 @@ from .._checks import is_number
 from .._threads import limit_threads
 from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
-from ..preprocessing.missing import without_mask
+from ..preprocessing.missing import check_observed, has_missing, without_mask
 from ..preprocessing.sparse import Data, as_shifted_sparse, is_sparse
 from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
@@ -55,6 +55,8 @@ def knn_graph(
     2
     """
     points = _checked_points(X)
+    if not is_sparse(points) and has_missing(points):
+        check_observed(points)
     if not (is_number(bandwidth) and bandwidth > 0):
         raise ValueError(f"bandwidth must be positive, got {bandwidth!r}.")
     with limit_threads(n_jobs):
