@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 RENAMED_DECODER_OPTIONS = {"normalise": "normalize"}  # deprecated in 0.2
-MAX_GAMMA = 1e30  # of the smoothness terms; larger ones change nothing, and overflow in single precision
+MAX_GAMMA = 1e30  # of the smoothness terms; larger ones overflow in single precision
 
 
 def choices() -> dict[str, tuple[str, ...]]:

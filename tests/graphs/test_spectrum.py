@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import Graph, estimate_spectrum, grid_graph, knn_graph, lowest_eigenpairs, path_graph
+from graphlowrank.graphs import (
+    Graph,
+    as_graph,
+    estimate_spectrum,
+    grid_graph,
+    knn_graph,
+    lowest_eigenpairs,
+    path_graph,
+)
 from graphlowrank.graphs import spectrum as spectrum_module
 from graphlowrank.graphs.spectrum import NotConvergedError, null_space
 from graphlowrank.linalg.chebyshev import (
@@ -137,6 +145,14 @@ def test_multiple_eigenvalues_are_all_found(kind):
     values = lowest_eigenpairs(ring, 7, kind=kind, dense_up_to=0)[0]
     scale = 1 if kind == "combinatorial" else 2
     assert_allclose(values * scale, 2 - 2 * np.cos(2 * np.pi * np.array([0, 1, 1, 2, 2, 3, 3]) / 300), atol=1e-7)
+
+
+def test_eigenvectors_of_a_complete_graph_are_orthonormal():
+    """All eigenvalues but the first are the largest, to which vectors that are known must not be shifted."""
+    complete = as_graph(np.ones((40, 40)) - np.eye(40))
+    values, vectors = lowest_eigenpairs(complete, 6, dense_up_to=0, factorized_up_to=0)
+    assert_allclose(values, [0, 40, 40, 40, 40, 40], atol=1e-9)
+    assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-9)
 
 
 def test_more_pieces_than_eigenvectors_asked_for():

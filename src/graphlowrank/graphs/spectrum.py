@@ -131,7 +131,8 @@ def _lanczos(L: sp.csr_array, upper: float, max_restarts: int, known: sp.sparray
     # Deterministic, and different for each number of known vectors: the old start contains no further copies.
     start = np.random.RandomState(known.shape[1]).standard_normal(n)
     start -= known @ (known.T @ start)
-    lifted = LinearOperator(L.shape, matvec=lambda v: L @ v + upper * (known @ (known.T @ v)), dtype=np.float64)
+    # To twice the largest eigenvalue: on a complete graph all others are the largest.
+    lifted = LinearOperator(L.shape, matvec=lambda v: L @ v + 2 * upper * (known @ (known.T @ v)), dtype=np.float64)
     size = min(n, 3 * k + 40)
     try:
         return eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=max_restarts)
