@@ -97,7 +97,9 @@ def fit_bandlimited(side: SampledNodes, values: Array, *, basis: Array | None) -
     if basis.shape[1] > len(side.indices):
         raise ValueError(f"{len(side.indices)} kept nodes cannot determine {basis.shape[1]} coefficients.")
     root = side.root_weights()[:, None]
-    coefficients, _, _, singular = np.linalg.lstsq(root * basis[side.indices], root * values.astype(np.float64))
+    coefficients, _, _, singular = np.linalg.lstsq(
+        root * basis[side.indices], root * values.astype(np.float64), rcond=None
+    )
     if singular[-1] <= MIN_SINGULAR_RATIO * singular[0]:
         warnings.warn(
             f"the {len(side.indices)} kept nodes hardly determine {basis.shape[1]} smooth signals; keep more nodes or "

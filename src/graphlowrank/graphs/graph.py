@@ -176,7 +176,7 @@ def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:
         raise ValueError(f"{name} has NaN or infinite weights.")
     if weights.nnz and weights.data.min() < 0:
         raise ValueError(f"{name} has negative weights.")
-    weights.setdiag(0)
+    weights.data[weights.indices == np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))] = 0  # the diagonal
     weights.sum_duplicates()
     weights.eliminate_zeros()
     asymmetry = abs(weights - weights.T)
