@@ -22,6 +22,7 @@ ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
 @pytest.mark.parametrize("Estimator", ESTIMATORS)
 def test_every_parameter_arrives(monkeypatch, Estimator):
     """Give each shared option an unusual value and see it reach the pipeline."""
+    monkeypatch.setitem(SOLVERS, "rpcag", replace(SOLVERS["rpcag"], takes_loss=True))
     unusual = {
         "downsampling": (3.0, 1.0), "gamma_samples": 0.123, "gamma_features": 0.456, "loss": "huber",
         "huber_delta": 0.9,
