@@ -78,7 +78,7 @@ def test_unknowns_that_touch_nothing_are_no_trouble():
 
 def test_coarse_unknowns_without_a_matrix_are_no_trouble():
     # Smoothing multiplies the prolongation by 1 - 4/3 * 6/8 = 0 here, to the last bit: all coarse matrices vanish.
-    A = sp.csr_array(sp.block_diag([49 * np.array([[7.0, -1.0], [-1.0, 7.0]])] * 10))
+    A = sp.csr_array(sp.block_diag([sp.coo_array(49 * np.array([[7.0, -1.0], [-1.0, 7.0]]))] * 10))
     levels, _ = hierarchy(A, 4)
     assert_array_equal(levels[1].A.toarray(), 0)
     solution = solve_on_levels(A, np.ones((20, 1)), tol=1e-12)
