@@ -8,15 +8,19 @@ sampled block is copied, unless distances need imputed values. Automatic decisio
 and returned with their reasons.
 """
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from . import auto
+from ._progress import Progress
 from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
-from .clustering import Candidate, Scores, candidates, conductance, consensus, decode_labels, leading_directions, select
+from .clustering import MIN_SHARE, Candidate, Scores, candidates, conductance, consensus, decode_labels
+from .clustering import leading_directions, select
 from .decoders import Decoded
 from .graphs import LaplacianKind, as_graph, knn_graph
 from .models import CompressedProblem
@@ -29,6 +33,7 @@ from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
 
 FEATURE_GRAPH_SAMPLES = 10_000  # on which features are compared: enough to rank them, whatever n is
+NO_FILTER = Choice("robust_graphs", False, "not checked")  # noqa: FBT003
 SCALED_SCORES_UP_TO = 2.0  # gamma_samples: above, principal scores have fewer directions than clusters
 
 
@@ -89,7 +94,8 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     outliers = check_outliers(X, run, units[0])
     with progress.stage("scaling"):
         by_units = outliers.value and is_auto(options.scaling)
-        scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng)
+        trial = partial(trial_conductance, run=run)
+        scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng, trial)
         scaled = scaling.apply(X)
     points = points_for_distances(scaled, outliers, run, for_new_samples=True)
     with progress.stage("number of clusters"):
@@ -108,7 +114,7 @@ def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     value = best.conductance
     if len(draws) > 1 and not np.isnan(value) and axes[0].graph is not None:
         value = conductance(axes[0].graph, soft_labels.argmax(axis=1), count.value)
-    chosen = "default" if np.isnan(value) else f"lowest conductance on the sample graph, {value:.3f}"
+    chosen = "default" if np.isnan(value) else f"low conductance on the sample graph, {value:.3f}, in most candidates"
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
@@ -255,6 +261,21 @@ def decode(
         return Decoded(low_rank, decoded.n_iter, decoded.converged)
 
 
+def trial_conductance(X: Data, n_clusters: int, run: Run) -> float:
+    """Conductance of the clusters of some samples at one gamma: how well their scaling separates them."""
+    options = replace(
+        run.options, n_clusters=n_clusters, gamma_samples=auto.TRIAL_GAMMA, downsampling="auto", sampling="uniform"
+    )
+    run = replace(run, options=options, progress=Progress())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say of some samples need not hold for all
+        axes = build_graphs(points_for_distances(X, NO_FILTER, run).X, run)
+        compressed = compress(X, axes, auto.choose_laplacian(options, "clustering"), LossWeights(), n_clusters, run)
+        labels = cluster_by_graph(compressed, n_clusters, run).soft_labels.argmax(axis=1)
+    assert axes[0].graph is not None
+    return conductance(axes[0].graph, labels, n_clusters, min_share=MIN_SHARE)
+
+
 def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
     """Algorithm 3: one solve, k-means, labels interpolated over the sample graph."""
     options = run.options
@@ -272,7 +293,7 @@ def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clu
 
 
 def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
-    """Solve along a path of gammas, propose partitions of each solution, select the one of lowest conductance."""
+    """Solve along a path of gammas, propose partitions of each solution, select the most central of the best."""
     options, graph = run.options, compressed.graphs[0]
     assert graph is not None
     path = auto.gamma_path(options, compressed.laplacian)
@@ -293,5 +314,5 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
     taken = partition.candidate
     return Clusters(
         partition.soft_labels, partition.conductance, (taken.gamma, path[0][1]), taken.scores, taken.method, taken.rank,
-        n_iter, converged,
+        n_iter, converged, partition.alternatives,
     )  # fmt: skip

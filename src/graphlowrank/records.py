@@ -7,6 +7,7 @@ import numpy as np
 from ._progress import Progress
 from ._typing import Array
 from .auto import Choice
+from .clustering import Alternative
 from .decoders import Decoded
 from .graphs import Graph, LaplacianKind
 from .models import CompressedProblem
@@ -90,6 +91,7 @@ class Clusters:
     rank: int
     n_iter: int
     converged: bool
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,15 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank.auto.scaling import choose_recovery_scaling, clearest_scaling, conductance_bound
+from graphlowrank._progress import Progress
+from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
+from graphlowrank.options import Options
+from graphlowrank.pipeline import trial_conductance
 from graphlowrank.preprocessing.scaling import Scaling
 from graphlowrank.preprocessing.sparse import as_shifted_sparse
+from graphlowrank.records import Run
 from helpers import sparse_counts
 
 
@@ -25,15 +29,43 @@ def pictures(rng):
     return rng.standard_normal((4, 30))[y] + 0.3 * rng.standard_normal((240, 30)), y
 
 
+def trial(X, k):
+    return trial_conductance(X, k, Run(Options(tol=1e-2), np.random.RandomState(0), Progress()))
+
+
 def chosen(X, k=4):
-    return clearest_scaling(X, k, 10, np.random.RandomState(0))[0]
+    return choose_scaling(X, Options(n_clusters=k), np.random.RandomState(0), trial)[0]
 
 
 def test_samples_of_different_brightness_are_scaled(pictures, rng):
     X, _ = pictures
     shaded = np.exp(rng.standard_normal((240, 1))) * (X + 3 * rng.standard_normal((240, 1)))
     assert chosen(shaded).kind == "samples"
-    assert conductance_bound(Scaling.fit(shaded, "samples").apply(shaded), 4, 10) < conductance_bound(shaded, 4, 10)
+    assert trial(Scaling.fit(shaded, "samples").apply(shaded), 4) < trial(shaded, 4)
+
+
+def test_each_scaling_is_tried_on_some_samples_and_reported():
+    values = {"none": 0.05, "features": 0.0005, "samples": 0.04}
+    tried = []
+
+    def by_name(X, k):
+        tried.append((len(X), k))
+        return values[list(values)[len(tried) - 1]]
+
+    X = np.random.default_rng(0).random((4000, 30))
+    found, choice = choose_scaling(X, Options(n_clusters=7), np.random.RandomState(0), by_name)
+    assert (found.kind, tried) == ("features", [(3000, 7)] * 3)
+    assert "of 3000 samples, 0.001 (none 0.050, samples 0.040)" in choice.reason
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_far_samples_are_not_a_cluster(seed, rng):
+    """Three samples far from all others have the lowest conductance of all pairs of clusters."""
+    y = np.repeat([0, 1], 150)
+    X = rng.standard_normal((300, 30)) + 2 * y[:, None]
+    X[:3] += 1e3
+    model = CompressiveClustering(2, robust_graphs=False, random_state=seed).fit(X)
+    assert clustering_error(y[3:], model.labels_[3:]) == 0
 
 
 def test_features_in_different_units_are_scaled(pictures):
@@ -71,7 +103,6 @@ def test_fewer_neighbors_if_clusters_are_small():
 
 
 def test_noise_in_large_units_does_not_win_for_its_low_dimension(rng):
-    """A line of noise has small eigenvalues, too; what counts is that there is none after the groups."""
     y = np.repeat([0, 1], 200)
     X = np.column_stack([1e4 * rng.standard_normal(400), 8 * y + rng.standard_normal(400)])
     assert chosen(X, 2).kind == "features"
@@ -164,6 +195,6 @@ def test_sparse_data_lead_to_the_choices_of_dense_ones():
     for kind in ("none", "samples", "features"):
         scaled, expected = Scaling.fit(X, kind).apply(X), Scaling.fit(dense, kind).apply(dense)
         assert_allclose(scaled.to_array(), expected, atol=1e-12)
-        assert conductance_bound(scaled, 3, 10) == pytest.approx(conductance_bound(expected, 3, 10))
+        assert trial(scaled, 3) == pytest.approx(trial(expected, 3))
     assert chosen(X, 3).kind == chosen(dense, 3).kind
     assert CompressiveClustering("auto", random_state=0).fit(values).n_clusters_ == 3

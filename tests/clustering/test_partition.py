@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics import adjusted_rand_score
 
 from graphlowrank.clustering import Candidate, consensus, merge, modularity_path, refine, refinement, select
-from graphlowrank.clustering.selection import neighbor_shares
+from graphlowrank.clustering.selection import adjusted_rand_indices, neighbor_shares
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import conductance, modularity
 from graphlowrank.sampling import SampledNodes
@@ -44,43 +45,60 @@ def test_conductance_is_the_mean_share_of_weight_that_leads_out():
     assert conductance(W, labels, 5) == pytest.approx((4 * expected + 1) / 5)  # a cluster is missing
 
 
+def test_a_tiny_cluster_is_charged_for_what_it_lacks():
+    W, y = cliques([40, 40, 2], bridge=0.01)
+    dust = np.where(y == 2, 1, 0)  # two nodes against all others
+    assert conductance(W, dust) < 0.01
+    volume, inside = W.sum(), 2.0
+    expected = (1 - inside / (0.1 * volume / 2) + 0.01 / (volume - 2.01)) / 2
+    assert conductance(W, dust, min_share=0.1) == pytest.approx(expected)
+    halves = np.where(y == 0, 0, 1)
+    assert conductance(W, halves, min_share=0.1) == conductance(W, halves) < 0.01
+    start = np.where(np.arange(82) < 79, 0, 1)
+    assert conductance(W, refine(W, start, 2)) == pytest.approx(conductance(W, halves))
+    assert conductance(W, refine(W, start, 2, min_share=0)) == pytest.approx(conductance(W, dust))
+
+
+SHARES = st.sampled_from([0.0, 0.1, 0.6])
+
+
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10_000), k=st.integers(2, 6), density=st.sampled_from([0.05, 0.15, 0.5]))
-def test_refinement_never_raises_the_conductance_nor_empties_a_cluster(seed, k, density):
+@given(seed=st.integers(0, 10_000), k=st.integers(2, 6), density=st.sampled_from([0.05, 0.15, 0.5]), share=SHARES)
+def test_refinement_never_raises_the_conductance_nor_empties_a_cluster(seed, k, density, share):
     W = random_graph(seed, density=density)
     labels = np.r_[np.arange(k), np.random.default_rng(seed).integers(0, k, 30 - k)]
     before = labels.copy()
-    refined = refine(W, labels, k)
+    refined = refine(W, labels, k, min_share=share)
     assert_array_equal(labels, before)
     assert set(refined) == set(range(k))
-    assert conductance(W, refined, k) <= conductance(W, labels, k) + 1e-12
+    assert conductance(W, refined, k, min_share=share) <= conductance(W, labels, k, min_share=share) + 1e-12
     alone = np.diff(W.indptr) == 0
     assert_array_equal(refined[alone], labels[alone])
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10_000), k=st.integers(2, 6), dtype=st.sampled_from([np.float32, np.float64]))
-def test_the_compiled_pass_agrees_with_its_twin(seed, k, dtype):
+@given(seed=st.integers(0, 10_000), k=st.integers(2, 6), dtype=st.sampled_from([np.float32, np.float64]), share=SHARES)
+def test_the_compiled_pass_agrees_with_its_twin(seed, k, dtype, share):
     W = random_graph(seed, n=60, dtype=dtype)
     labels = np.random.default_rng(seed).integers(0, k, 60)
     plain, compiled = labels.copy(), labels.copy()
     for _ in range(5):
-        assert refinement._plain_pass(W, plain, k) == refinement._compiled_pass(W, compiled, k)
+        assert refinement._plain_pass(W, plain, k, share) == refinement._compiled_pass(W, compiled, k, share)
         assert_array_equal(plain, compiled)
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000))
-def test_no_single_move_lowers_the_conductance_of_a_refined_partition(seed):
+@given(seed=st.integers(0, 10_000), share=SHARES)
+def test_no_single_move_lowers_the_conductance_of_a_refined_partition(seed, share):
     W = random_graph(seed)
-    labels = refine(W, np.random.default_rng(seed).integers(0, 3, 30), 3)
-    least = conductance(W, labels, 3)
+    labels = refine(W, np.random.default_rng(seed).integers(0, 3, 30), 3, min_share=share)
+    least = conductance(W, labels, 3, min_share=share)
     for node in range(30):
         for other in set(range(3)) - {labels[node]}:
             moved = labels.copy()
             moved[node] = other
             if np.sum(labels == labels[node]) > 1:
-                assert conductance(W, moved, 3) > least - 1e-8
+                assert conductance(W, moved, 3, min_share=share) > least - 1e-8
 
 
 def test_a_node_goes_back_to_its_clique():
@@ -114,22 +132,45 @@ def test_merging_joins_the_halves_of_cliques():
     assert conductance(W, merged) == pytest.approx(conductance(W, y))
 
 
-def test_the_lowest_conductance_is_selected_and_scaled_scores_have_a_handicap():
+def candidate(W, labels, n_clusters):
+    return Candidate(labels, 1.0, "whitened", "k-means", conductance(W, labels, n_clusters), 3)
+
+
+def test_the_lowest_conductance_is_selected():
     W, y = cliques([20, 20, 20])
     side = SampledNodes(Graph(W), np.arange(60), None)
     wrong = np.r_[np.zeros(40, dtype=int), np.repeat([1, 2], 10)]  # two cliques in one cluster: no single move helps
-
-    def candidate(labels, scores):
-        return Candidate(labels, 1.0, scores, "k-means", conductance(W, labels, 3), 3)
-
-    chosen = select([candidate(wrong, "whitened"), candidate(y, "scaled")], side, 3)
-    assert chosen.candidate.scores == "scaled"
+    nearly = y.copy()
+    nearly[0] = 1  # refinement corrects it
+    chosen = select([candidate(W, wrong, 3), candidate(W, nearly, 3), candidate(W, wrong, 3)], side, 3)
     assert_array_equal(chosen.labels, y)
     assert chosen.conductance == pytest.approx(conductance(W, y))
-    nearly = y.copy()
-    nearly[0] = 1
-    chosen = select([candidate(nearly, "whitened"), candidate(y, "scaled")], side, 3)
-    assert chosen.candidate.scores == "whitened"  # refinement corrects it
+    assert chosen.alternatives == ()
+
+
+def test_among_ties_the_partition_is_selected_that_others_agree_with():
+    """Four cliques in a ring, two clusters: each cut of two opposite bridges is as good as the other."""
+    W, y = cliques([20, 20, 20, 20])
+    W = W.tolil()
+    W[0, 79] = W[79, 0] = 0.1
+    W = W.tocsr()
+    side = SampledNodes(Graph(W), np.arange(80), None)
+    first, second = np.isin(y, [0, 1]).astype(int), np.isin(y, [1, 2]).astype(int)
+    for votes, winner, other in (([first, second, second], second, first), ([second, first, first], first, second)):
+        chosen = select([candidate(W, one, 2) for one in votes], side, 2)
+        assert_array_equal(chosen.labels, winner)
+        (tie,) = chosen.alternatives
+        assert_array_equal(tie.labels, other)
+        assert tie.conductance == pytest.approx(chosen.conductance)
+        assert tie.agreement == pytest.approx(adjusted_rand_score(first, second))
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), k=st.integers(1, 5))
+def test_agreements_are_adjusted_rand_indices(seed, k):
+    partitions = list(np.random.default_rng(seed).integers(0, k, (4, 30)))
+    expected = [[adjusted_rand_score(one, other) for other in partitions] for one in partitions]
+    assert_allclose(adjusted_rand_indices(partitions, k), expected, atol=1e-12)
 
 
 def test_memberships_are_shares_and_agree_with_the_labels(rng):
@@ -166,10 +207,16 @@ def test_consensus_is_the_majority(rng):
     assert agreement > 0.97
 
 
-def test_consensus_leaves_no_cluster_empty():
-    first = np.eye(3)[[0, 0, 1, 1, 2, 2]]
-    others = [np.eye(3)[[0, 0, 1, 1, 1, 2]], np.eye(3)[[0, 0, 1, 1, 2, 1]], np.eye(3)[[0, 2, 1, 1, 1, 1]]]
-    assert len(set(consensus([first, *others]).argmax(axis=1))) == 3
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n_draws=st.integers(1, 6))
+def test_consensus_leaves_every_cluster_half_of_its_samples(seed, n_draws):
+    rng = np.random.default_rng(seed)
+    draws = [rng.dirichlet(np.full(4, 0.2), 40) for _ in range(n_draws)]
+    first = int(rng.integers(n_draws))
+    mean = consensus(draws, first)
+    assert_allclose(mean.sum(axis=1), 1)
+    before, after = (np.bincount(one.argmax(axis=1), minlength=4) for one in (draws[first], mean))
+    assert (2 * after >= before).all()
 
 
 def test_a_neighbor_graph_is_refined_to_its_clusters(rng):

@@ -1,14 +1,13 @@
 """Choose the scaling of samples or features.
 
-Constants were chosen on digits, USPS, MNIST, ORL, PIE, Yale, wine, iris, breast cancer and two single-cell sets
-(docs/choices.md lists every rule tried).
+Constants were chosen on the sets of docs/choices.md, which lists every rule tried.
 """
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.linalg import eigh
 
 from .._typing import Array
-from ..graphs import knn_graph
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto
 from ..preprocessing.robust_statistics import median_and_interdecile_std
@@ -17,45 +16,42 @@ from ..preprocessing.sparse import Data, dense_rows
 from ..sampling import draw
 from .choice import AS_GIVEN, Choice
 
-N_SAMPLES = 1000  # looked at
+N_SAMPLES = 1000  # whose units are compared
+TRIAL_SAMPLES = 3000  # clustered in each scaling
+TRIAL_GAMMA = 5.0  # gamma_samples of these trials: one gamma orders the scalings as the whole path does
 ASSUMED_CLUSTERS = 10  # while their number is unknown
 MIN_FEATURES = 20  # centering and scaling samples with fewer features removes too much
 DOMINANT = 2.0  # effective number of features that carry the variance
 OTHER_UNITS = 0.02  # standard deviation of the median feature / largest; features that separate clusters have 0.1
-EIGENVALUE_RTOL = 1e-4  # smaller differences are ties
+TIE_RTOL = 0.01  # of the conductance; within it the simpler scaling is used
+
+Trial = Callable[[Data, int], float]  # scaled samples, number of clusters -> conductance of the clusters found
 
 
-def choose_scaling(X: Data, options: Options, rng: np.random.RandomState) -> tuple[Scaling, Choice]:
-    """Scaling for clustering: the given one, or the one whose neighbor graph has the clearest clusters.
+def choose_scaling(X: Data, options: Options, rng: np.random.RandomState, trial: Trial) -> tuple[Scaling, Choice]:
+    """Scaling for clustering: the given one, or the one whose clusters have the lowest conductance.
 
     Features are scaled if the effective number of features (participation ratio of the variances) is below 2 and the
-    median feature has negligible variance: that is a table in different units. Else the neighbor graphs of up to 1000
-    samples are compared by the mean of their first ``n_clusters`` eigenvalues (normalized Laplacian), a lower bound of
-    the mean conductance of any ``n_clusters`` clusters; with fewer than 20 features it is divided by the next
-    eigenvalue.
+    median feature has negligible variance: that is a table in different units. Else up to 3000 samples are clustered in
+    each scaling by ``trial``.
     """
     if not is_auto(options.scaling):
         return _fitted(X, options.scaling, AS_GIVEN)
     if not isinstance(options.sample_graph, str):
         return _fitted(X, "none", "no sample graph is built from the data")
-    n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)
-    return clearest_scaling(X, n_clusters, int(options.n_neighbors), rng)
-
-
-def clearest_scaling(X: Data, n_clusters: int, n_neighbors: int, rng: np.random.RandomState) -> tuple[Scaling, Choice]:
-    """Scaling of "auto", see :func:`choose_scaling`."""
-    n_features = X.shape[1]
-    part = X if len(X) <= N_SAMPLES else X[draw(len(X), N_SAMPLES, random_state=rng)]
+    part = X if len(X) <= TRIAL_SAMPLES else X[draw(len(X), TRIAL_SAMPLES, random_state=rng)]
     if _different_units(mean_and_std(part, axis=0)[1].ravel()):
-        return _fitted(X, "features", _units_reason(n_features))
+        return _fitted(X, "features", _units_reason(X.shape[1]))
     kinds: tuple[ScalingName, ...] = ("none", "features", "samples")
-    kinds = kinds if n_features >= MIN_FEATURES else kinds[:2]
-    bounds = {kind: conductance_bound(Scaling.fit(part, kind).apply(part), n_clusters, n_neighbors) for kind in kinds}
+    kinds = kinds if X.shape[1] >= MIN_FEATURES else kinds[:2]
+    n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)
+    n_clusters = max(min(n_clusters, len(part) // 2), 1)
+    values = {kind: trial(Scaling.fit(part, kind).apply(part), n_clusters) for kind in kinds}
     best = kinds[0]
     for kind in kinds[1:]:
-        best = kind if bounds[kind] < bounds[best] - EIGENVALUE_RTOL else best
-    others = ", ".join(f"{kind} {bounds[kind]:.3f}" for kind in kinds if kind != best)
-    return _fitted(X, best, f"lowest conductance bound of the neighbor graph, {bounds[best]:.3f} ({others})")
+        best = kind if values[kind] < (1 - TIE_RTOL) * values[best] else best
+    others = ", ".join(f"{kind} {values[kind]:.3f}" for kind in kinds if kind != best)
+    return _fitted(X, best, f"lowest conductance of the clusters of {len(part)} samples, {values[best]:.3f} ({others})")
 
 
 def choose_recovery_scaling(X: Data, kind: str = "auto") -> tuple[Scaling, Choice]:
@@ -93,19 +89,3 @@ def _different_units(std: Array) -> bool:
     variance = (std / (std.max(initial=0) or 1)) ** 2
     effective = variance.sum() ** 2 / max(np.sum(variance**2), np.finfo(np.float64).tiny)
     return bool(effective < DOMINANT and np.median(variance) < OTHER_UNITS**2 * variance.max())
-
-
-def conductance_bound(points: Data, n_clusters: int, n_neighbors: int) -> float:
-    """Mean of the first eigenvalues of the neighbor graph; in few dimensions, divided by the next one.
-
-    In few dimensions all eigenvalues of a neighbor graph are low, with or without clusters.
-    """
-    graph = knn_graph(points, min(n_neighbors, len(points) - 1), neighbors="exact")
-    last = max(min(n_clusters, len(points) // 2), 1)
-    values = eigh(
-        graph.laplacian("normalized").toarray(), eigvals_only=True, subset_by_index=[0, last], overwrite_a=True,
-        check_finite=False,
-    )  # fmt: skip
-    values = np.maximum(values, 0)
-    few = points.shape[1] < MIN_FEATURES
-    return float(np.mean(values[:last]) / (max(values[last], EIGENVALUE_RTOL) if few else 1))

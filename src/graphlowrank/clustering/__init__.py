@@ -4,7 +4,7 @@
     k_means             on the scores of the compressed matrix
     decode_labels       k-means, then labels interpolated over the sample graph (Algorithm 3)
     candidates          partitions of the kept samples: k-means, and finer clusters merged
-    select              interpolate the best, refine them, take the one of lowest conductance
+    select              interpolate the best, refine them, return the most central one
     refine              move single nodes while the conductance falls
     merge               merge clusters by modularity
     consensus           one partition from several
@@ -14,10 +14,10 @@
 from ..metrics import conductance
 from .kmeans import Scores, k_means, leading_directions
 from .labels import Labels, consensus, decode_labels, labels_of_new
-from .refinement import merge, modularity_path, refine
-from .selection import Candidate, Partition, candidates, select
+from .refinement import MIN_SHARE, merge, modularity_path, refine
+from .selection import Alternative, Candidate, Partition, candidates, select
 
 __all__ = [
-    "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus", "decode_labels", "k_means",
+    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus", "decode_labels", "k_means",
     "labels_of_new", "leading_directions", "merge", "modularity_path", "refine", "select",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from ..sampling.nodes import SampledNodes
 from .kmeans import Scores, cluster_scores, k_means, leading_directions
 
 MEMBERSHIP_TOL = 1e-5
-TIE_BREAK = 1e-6  # of a membership
+MAX_DOUBLINGS = 10  # of the weight of the best draw in a consensus
 FIT_ON = 20_000  # kept samples that k-means fits its centers on
 
 
@@ -89,16 +89,19 @@ def interpolate_labels(
 def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     """Mean of several memberships (n_samples, n_clusters), whose rows sum to 1.
 
-    Clusters are matched to those of ``memberships[first]``, so that as many samples as possible agree.
+    Clusters are matched to those of ``memberships[first]``, so that as many samples as possible agree. A cluster that
+    few partitions have can lose most of its samples in the mean: then ``memberships[first]`` counts twice as much, and
+    so on, until every cluster has at least half of the samples it has there.
     """
-    reference = memberships[first].argmax(axis=1)
-    mean = np.mean([_match(membership, reference) for membership in memberships], axis=0)
-    # A cluster that few partitions have can lose every sample: it keeps its strongest one.
-    for empty in np.setdiff1d(reference, mean.argmax(axis=1)):
-        sample = int(mean[:, empty].argmax())
-        winner = int(mean[sample].argmax())
-        mean[sample, [empty, winner]] = mean[sample, [winner, empty]] + [TIE_BREAK, -TIE_BREAK]
-    return mean
+    own = memberships[first]
+    n_clusters, reference = own.shape[1], own.argmax(axis=1)
+    others = np.sum([_match(one, reference) for at, one in enumerate(memberships) if at != first], axis=0)
+    sizes = np.bincount(reference, minlength=n_clusters)
+    for doubling in range(MAX_DOUBLINGS):
+        mean = (2**doubling * own + others) / (2**doubling + len(memberships) - 1)
+        if (2 * np.bincount(mean.argmax(axis=1), minlength=n_clusters) >= sizes).all():
+            return mean
+    return own
 
 
 def _match(membership: Array, reference: Array) -> Array:

@@ -12,41 +12,44 @@ COMPILED_ABOVE = 300_000  # edges; below, numpy finishes before a compiled kerne
 MAX_PASSES = 30
 MOVED_TOL = 1e-4  # share of nodes that may still move in the last pass
 MIN_GAIN = 1e-10  # of a move, in a sum of n_clusters terms of at most 1
+MIN_SHARE = 0.1  # of the mean volume of a cluster: smaller ones are charged for what they lack, see conductance
 
 
-def refine(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:
+def refine(weights: sp.csr_array, labels: Array, n_clusters: int, *, min_share: float = MIN_SHARE) -> Array:
     """Move nodes to clusters of their neighbors while the mean conductance falls.
 
     Each pass finds the nodes whose move would gain, then moves them one after another if it still does. No cluster is
     emptied, and isolated nodes stay. ``weights`` are symmetric; the new labels (n_nodes,) never raise the conductance.
+    ``min_share`` is that of :func:`graphlowrank.metrics.conductance`.
     """
     make_pass = _compiled_pass if weights.nnz > COMPILED_ABOVE else _plain_pass
     labels = labels.astype(np.int64)
     for _ in range(MAX_PASSES):
-        if make_pass(weights, labels, n_clusters) <= MOVED_TOL * len(labels):
+        if make_pass(weights, labels, n_clusters, min_share) <= MOVED_TOL * len(labels):
             break
     return labels
 
 
-def _compiled_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
+def _compiled_pass(weights: sp.csr_array, labels: Array, n_clusters: int, min_share: float) -> int:
     from ..kernels.moves import move_nodes
 
-    return int(move_nodes(weights.indptr, weights.indices, weights.data, labels, n_clusters, MIN_GAIN))
+    return int(move_nodes(weights.indptr, weights.indices, weights.data, labels, n_clusters, min_share, MIN_GAIN))
 
 
-def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
+def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int, min_share: float) -> int:
     """Twin of the compiled pass; writes to ``labels``."""
     indicators = np.eye(n_clusters)[labels]
     links = np.asarray(weights @ indicators, dtype=np.float64)
     degrees = links.sum(axis=1)
     inside, volume = np.sum(indicators * links, axis=0), indicators.T @ degrees
-    gains = _gains(labels, links, degrees, inside, volume)
+    floor = min_share * volume.sum() / n_clusters
+    gains = _gains(labels, links, degrees, inside, volume, floor)
     moves = 0
     for node in np.flatnonzero(gains.max(axis=1) > MIN_GAIN):
         entries = slice(weights.indptr[node], weights.indptr[node + 1])
         near = np.bincount(labels[weights.indices[entries]], weights=weights.data[entries], minlength=n_clusters)
         own, degree = labels[node], degrees[node]
-        gain = _gains(labels[node : node + 1], near[None], degrees[node : node + 1], inside, volume)[0]
+        gain = _gains(labels[node : node + 1], near[None], degrees[node : node + 1], inside, volume, floor)[0]
         best = int(gain.argmax())
         if gain[best] > MIN_GAIN:
             inside[own] -= 2 * near[own]
@@ -58,15 +61,16 @@ def _plain_pass(weights: sp.csr_array, labels: Array, n_clusters: int) -> int:
     return moves
 
 
-def _gains(labels: Array, links: Array, degrees: Array, inside: Array, volume: Array) -> Array:
-    """Gain in the sum of inside / volume by moving each node to each cluster; -inf for moves not allowed."""
+def _gains(labels: Array, links: Array, degrees: Array, inside: Array, volume: Array, floor: float) -> Array:
+    """Gain in the sum of inside / max(volume, floor) by moving nodes to clusters; -inf for moves not allowed."""
     rows = np.arange(len(labels))
-    held = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
-    joined = (inside + 2 * links) / np.maximum(volume + degrees[:, None], np.finfo(np.float64).tiny)
+    floor = max(floor, float(np.finfo(np.float64).tiny))
+    held = inside / np.maximum(volume, floor)
+    joined = (inside + 2 * links) / np.maximum(volume + degrees[:, None], floor)
     rest = volume[labels] - degrees
     own = links[rows, labels]
     stays = (rest <= 1e-9 * volume[labels]) | (own >= degrees)
-    left = (inside[labels] - 2 * own) / np.where(stays, 1, rest)
+    left = (inside[labels] - 2 * own) / np.where(stays, 1, np.maximum(rest, floor))
     gains = joined - held - (held[labels] - left)[:, None]
     gains[(links <= 0) | stays[:, None]] = -np.inf
     gains[rows, labels] = -np.inf

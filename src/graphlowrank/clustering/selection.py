@@ -1,4 +1,4 @@
-"""Propose partitions of the kept samples, and select the one of lowest conductance on the graph of all samples.
+"""Propose partitions of the kept samples, and select one of low conductance that the others agree with.
 
 Constants were chosen on the sets of docs/choices.md ("Alternatives that were tried").
 """
@@ -10,13 +10,15 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import is_number
 from .._typing import Array
+from ..linalg.blocks import evenly_spaced
 from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .kmeans import Scores, cluster_scores, k_means
 from .labels import interpolate_labels
-from .refinement import merge, refine
+from .refinement import MIN_SHARE, merge, refine
 
 N_STARTS = 10  # of k-means
 FIT_ON = 2500  # kept samples that k-means fits its centers on
@@ -25,7 +27,10 @@ MIN_FINE_SIZE = 20  # mean size of a fine cluster: links between smaller ones ar
 MAX_MEMBERSHIPS = 3e6  # samples x clusters x candidates to interpolate
 MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
 ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
-SCALED_HANDICAP = 0.03  # conductance by which scaled scores must win; on faces and digits they wrongly lead by 0.015
+TIE_RTOL, TIE_ATOL = 0.1, 1e-3  # differences of conductance up to here depend on the draw of the kept samples
+DIFFERENT = 0.8  # adjusted Rand index below which two partitions are different answers
+MAX_ALTERNATIVES = 3
+AGREEMENT_SAMPLES = 2000  # on which partitions are compared
 OWN_SHARE = 0.6  # of the membership
 
 Method = Literal["k-means", "merged"]
@@ -44,6 +49,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another partition of all samples, of nearly the same conductance as the answer."""
+
+    labels: Array  # (n_samples,)
+    conductance: float
+    agreement: float  # adjusted Rand index with the answer
+
+    def check(self) -> None:
+        """Raise ValueError unless there are labels and numbers."""
+        numbers = is_number(self.conductance) and is_number(self.agreement)
+        if not (numbers and isinstance(self.labels, np.ndarray) and self.labels.ndim == 1):
+            raise ValueError("an alternative must have labels, and numbers for its conductance and agreement.")
+
+
+@dataclass(frozen=True, eq=False)
 class Partition:
     """The selected partition of all samples."""
 
@@ -51,6 +71,7 @@ class Partition:
     soft_labels: Array  # (n_samples, n_clusters) membership, see :func:`neighbor_shares`
     candidate: Candidate  # where it comes from
     conductance: float  # mean conductance on the graph of all samples
+    alternatives: tuple[Alternative, ...] = ()  # different partitions that nearly tie
 
 
 def candidates(
@@ -74,7 +95,8 @@ def candidates(
         return k_means(points, k, 1, rng, sample_weights, fewer=fewer, fit_on=FIT_ON)
 
     def candidate(method: Method, labels: Array) -> Candidate:
-        return Candidate(labels, gamma, used, method, conductance(weights, labels, n_clusters), rank)
+        value = conductance(weights, labels, n_clusters, min_share=MIN_SHARE)
+        return Candidate(labels, gamma, used, method, value, rank)
 
     starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
     found = [min(starts, key=lambda one: one.conductance)]
@@ -86,23 +108,49 @@ def candidates(
 
 
 def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, gamma: float = 0.0) -> Partition:
-    """Interpolate the best candidates over all samples, refine them, and return the one of lowest conductance.
+    """Interpolate the best candidates over all samples, refine them, and return the most central of the best.
 
+    Several partitions often have nearly the same conductance, and which of them has the lowest depends on the draw of
+    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.1 c_min + 0.001))``, and the
+    one with the highest weighted mean agreement with all others (adjusted Rand index) is returned.
     ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
     weights = samples.graph.weights
-    best: tuple[float, Array, Candidate, float] | None = None
-    for candidate in _shortlist(found, weights.shape[0] * n_clusters):
+    shortlist = _shortlist(found, weights.shape[0] * n_clusters)
+    refined: list[Array] = []
+    for candidate in shortlist:
         rough, _ = interpolate_labels(candidate.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)
-        labels = refine(weights, rough, n_clusters)
-        value = conductance(weights, labels, n_clusters)
-        handicapped = value + _handicap(candidate, found)
-        if best is None or handicapped < best[0]:
-            best = handicapped, labels, candidate, value
-    assert best is not None
-    _, labels, candidate, value = best
-    return Partition(labels, neighbor_shares(weights, labels, n_clusters), candidate, value)
+        refined.append(refine(weights, rough, n_clusters))
+    values = np.array([conductance(weights, labels, n_clusters, min_share=MIN_SHARE) for labels in refined])
+    agreements = adjusted_rand_indices(refined, n_clusters)
+    excess = (values - values.min()) / (TIE_RTOL * values.min() + TIE_ATOL)
+    best = int((agreements @ np.exp(-excess)).argmax())
+    alternatives: list[int] = []
+    for other in np.argsort(values, kind="stable"):
+        different = (agreements[other, [best, *alternatives]] < DIFFERENT).all()
+        if different and excess[other] <= 1 and len(alternatives) < MAX_ALTERNATIVES:
+            alternatives.append(int(other))
+    return Partition(
+        refined[best],
+        neighbor_shares(weights, refined[best], n_clusters),
+        shortlist[best],
+        conductance(weights, refined[best], n_clusters),
+        tuple(Alternative(refined[one], float(values[one]), float(agreements[one, best])) for one in alternatives),
+    )
+
+
+def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array:
+    """Adjusted Rand index (m, m) of every two of m partitions, on at most 2000 evenly spaced samples."""
+    part = evenly_spaced(len(partitions[0]), AGREEMENT_SAMPLES)
+    members = np.hstack([np.eye(n_clusters, dtype=np.float32)[labels[part]] for labels in partitions])
+    m = len(partitions)
+    counts = (members.T @ members).astype(np.float64).reshape(m, n_clusters, m, n_clusters)
+    together = np.sum(counts * (counts - 1) / 2, axis=(1, 3))  # pairs of samples that share a cluster in both
+    own = together.diagonal()
+    expected = np.outer(own, own) / max(len(part) * (len(part) - 1) / 2, 1)
+    scale = (own[:, None] + own) / 2 - expected
+    return np.divide(together - expected, scale, out=np.ones((m, m)), where=scale > 0)
 
 
 def n_interpolated(cost: int) -> int:
@@ -112,16 +160,10 @@ def n_interpolated(cost: int) -> int:
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best candidates of each method by conductance on the graph of the kept samples."""
-    ordered = sorted(found, key=lambda one: one.conductance + _handicap(one, found))
+    ordered = sorted(found, key=lambda one: one.conductance)
     length = n_interpolated(cost) // 2
     by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
     return by_k_means[:length] + merged[:length]
-
-
-def _handicap(candidate: Candidate, found: Sequence[Candidate]) -> float:
-    """Conductance added to scaled scores if there are whitened ones."""
-    rivals = any(other.scores == "whitened" for other in found)
-    return SCALED_HANDICAP if candidate.scores == "scaled" and rivals else 0.0
 
 
 def neighbor_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:

@@ -20,18 +20,18 @@ def _cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, n_c
 
 
 @compiled()
-def _best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, least: float) -> int:
-    """Cluster of the largest gain above ``least`` in the sum of ``inside / volume``, that is 1 - conductance."""
+def _best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, floor: float, least: float) -> int:
+    """Cluster of the largest gain above ``least`` in the sum of ``inside / max(volume, floor)``: 1 - conductance."""
     rest = volume[own] - degree
     if rest <= 1e-9 * volume[own] or links[own] >= degree:  # the last node of its cluster, or no neighbor elsewhere
         return own
-    lost = inside[own] / volume[own] - (inside[own] - 2 * links[own]) / rest
+    lost = inside[own] / max(volume[own], floor) - (inside[own] - 2 * links[own]) / max(rest, floor)
     best, most = own, least
     for other in range(links.shape[0]):
         if other == own or links[other] <= 0:
             continue
-        before = inside[other] / volume[other]
-        gain = (inside[other] + 2 * links[other]) / (volume[other] + degree) - before - lost
+        before = inside[other] / max(volume[other], floor)
+        gain = (inside[other] + 2 * links[other]) / max(volume[other] + degree, floor) - before - lost
         if gain > most:
             best, most = other, gain
     return best
@@ -49,20 +49,23 @@ def _gather_links(node: int, indptr: Array, indices: Array, data: Array, labels:
 
 
 @compiled()
-def move_nodes(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, least: float) -> int:
+def move_nodes(
+    indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, min_share: float, least: float
+) -> int:
     """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
     inside, volume = _cluster_sums(indptr, indices, data, labels, n_clusters)
+    floor = min_share * volume.sum() / n_clusters
     links, unsettled, count = np.empty(n_clusters), np.empty(labels.shape[0], np.int64), 0
     for node in range(labels.shape[0]):
         degree = _gather_links(node, indptr, indices, data, labels, links)
-        if _best_move(labels[node], links, degree, inside, volume, least) != labels[node]:
+        if _best_move(labels[node], links, degree, inside, volume, floor, least) != labels[node]:
             unsettled[count] = node
             count += 1
     moves = 0
     for node in unsettled[:count]:
         degree = _gather_links(node, indptr, indices, data, labels, links)
         own = labels[node]
-        best = _best_move(own, links, degree, inside, volume, least)
+        best = _best_move(own, links, degree, inside, volume, floor, least)
         if best != own:
             inside[own] -= 2 * links[own]
             volume[own] -= degree

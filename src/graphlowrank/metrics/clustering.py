@@ -75,7 +75,9 @@ def modularity(weights: GraphLike, labels: ArrayLike) -> float:
     return float(within - np.sum(shares**2))
 
 
-def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = None) -> float:
+def conductance(
+    weights: GraphLike, labels: ArrayLike, n_clusters: int | None = None, *, min_share: float = 0.0
+) -> float:
     """Mean conductance of the clusters: the share of their edge weights that leaves them (normalized cut / K).
 
     It needs no true labels. 0 if no edge connects two clusters, 1 if no edge lies within one. Unlike in modularity,
@@ -88,6 +90,9 @@ def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = 
         Clusters.
     n_clusters : int or None, default=None
         Expected number of clusters; each that is missing, or has no edge, counts as 1. None for those in ``labels``.
+    min_share : float, default=0.0
+        Least share of the mean volume (sum of degrees) of a cluster. What a smaller cluster lacks counts as edge weight
+        that leaves it, so that a few nodes with hardly any outside edge are not a good cluster.
 
     Examples
     --------
@@ -99,8 +104,10 @@ def conductance(weights: GraphLike, labels: ArrayLike, n_clusters: int | None = 
     # Without any edge bincount returns integers.
     volume = np.bincount(rows, weights=W.data, minlength=n_found).astype(np.float64)
     inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=n_found)
-    share = np.divide(inside, volume, out=np.zeros_like(volume), where=volume > 0)
-    return float(1 - share.sum() / (n_clusters or n_found))
+    n_clusters = n_clusters or n_found
+    least = np.maximum(volume, min_share * volume.sum() / n_clusters)
+    share = np.divide(inside, least, out=np.zeros_like(volume), where=volume > 0)
+    return float(1 - share.sum() / n_clusters)
 
 
 def _edges(weights: GraphLike, labels: ArrayLike) -> tuple[sp.csr_array, Array, Array]:
