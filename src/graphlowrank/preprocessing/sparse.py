@@ -190,3 +190,27 @@ def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
 def is_sparse(X: object) -> "TypeIs[ShiftedSparse]":
     """Whether the data are stored sparse."""
     return isinstance(X, ShiftedSparse)
+
+
+def own_copy(X: Data, given: Any) -> Data:
+    """``X``, copied if it shares memory with what a caller gave and may write to.
+
+    A file that is mapped read-only is not copied.
+    """
+    if isinstance(given, (list, tuple)):
+        return X
+    mine, theirs = (_parts(part) for part in (X, given))
+    if not any(_may_change(one) and np.may_share_memory(one, other) for one in mine for other in theirs):
+        return X
+    return replace(X, values=X.values.copy()) if is_sparse(X) else X.copy()
+
+
+def _parts(X: Any) -> tuple[Array, ...]:
+    """Arrays of dense or sparse data."""
+    values = X.values if is_sparse(X) else X
+    return (values.data, values.indices, values.indptr) if sp.issparse(values) else (np.asarray(values),)
+
+
+def _may_change(array: Any) -> bool:
+    """Whether an array, or one that it is a view of, may be written to."""
+    return isinstance(array, np.ndarray) and (array.flags.writeable or _may_change(array.base))
