@@ -1,5 +1,7 @@
 """CompressiveClustering: labels, soft labels, prediction, draws."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,7 +65,7 @@ def test_predict_does_not_depend_on_other_new_samples(blobs):
     assert_array_equal(model.predict(np.vstack([new, np.full((1, 10), 1e6)]))[:-1], model.predict(new))
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array, sp.csc_array, pd.DataFrame])
 def test_predict_does_not_depend_on_later_changes_of_the_data(form, blobs):
     X, _ = blobs
     given, new = form(X[::2].copy()), form(X[1::2])
@@ -206,3 +208,15 @@ def test_fewer_clusters_than_asked_for_are_a_warning():
     with pytest.warns(UserWarning, match="clusters were found instead of 8"):
         model.fit(X)
     assert len(np.unique(model.labels_)) < model.n_clusters_ == 8
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_more_clusters_than_distinct_samples_are_a_warning(form):
+    X = np.random.default_rng(0).standard_normal((4, 6))[np.arange(40) % 4]
+    X[:20, 0], X[20:, 0] = 0.0, -0.0
+    model = CompressiveClustering(8, scaling="none", robust_graphs=False, random_state=0)
+    with pytest.warns(UserWarning, match="only 4 samples are distinct, so that 8 clusters separate equal samples"):
+        model.fit(form(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(n_clusters=4).fit(form(X))

@@ -13,8 +13,10 @@ import run
 import scipy.sparse as sp
 from fuzz_driver import Worker
 from fuzz_dying import dying
+from sklearn.exceptions import ConvergenceWarning
 
 from graphlowrank import CompressiveClustering, CompressivePCA, GraphLaplacianPCA, GraphNMF, ManifoldMF, RobustPCA
+from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import grid_graph, knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.reduction import sparsify
 from graphlowrank.sampling import draw
@@ -65,6 +67,17 @@ def test_a_huge_huber_delta_is_the_square_loss():
     model = RobustPCA(2).fit(X * 1e100)
     model.loss, model.huber_delta, model.scale_ = "huber", 1e300, 1e100
     assert np.isfinite(model.transform(X * 1e100)).all()
+
+
+@pytest.mark.parametrize("decoder", list(DECODERS))
+def test_a_constant_matrix_has_one_factor(decoder):
+    n = 35
+    model = CompressivePCA(n_draws=2, decoder=decoder, solver="rpcag", max_iter=10, robust_graphs=False, random_state=3)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(np.eye(n)[:, np.arange(52) % n])
+    assert np.ptp(model.low_rank_[:], axis=0).max() < 1e-3
+    assert model.n_components_ == 1
+    assert model.inverse_transform(model.transform(np.eye(n, 52))).shape == (n, 52)
 
 
 INTERRUPTED = """

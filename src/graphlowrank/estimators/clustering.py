@@ -17,7 +17,7 @@ from ..clustering import labels_of_new
 from ..options import Options
 from ..pipeline import cluster
 from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
-from ..preprocessing.sparse import like, own_copy
+from ..preprocessing.sparse import count_distinct, like, own_copy
 from ..records import LossWeights
 from ._base import PipelineEstimator
 
@@ -153,6 +153,12 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
             warnings.warn(f"{n_found} clusters were found instead of {self.n_clusters_}; ask for fewer.", stacklevel=3)
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
+        if (n_distinct := count_distinct(self.points_, n_found)) < n_found:
+            warnings.warn(
+                f"only {n_distinct} samples are distinct, so that {n_found} clusters separate equal samples; "
+                f"ask for at most {n_distinct}.",
+                stacklevel=3,
+            )
         return found.choices
 
     def _own_data(self, given: MatrixLike) -> None:
