@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import fuzz_estimators
 import fuzz_graphs
@@ -15,9 +16,19 @@ from fuzz_driver import Worker
 from fuzz_dying import dying
 from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank import CompressiveClustering, CompressivePCA, GraphLaplacianPCA, GraphNMF, ManifoldMF, RobustPCA
+from graphlowrank import (
+    CompressiveClustering,
+    CompressivePCA,
+    GraphLaplacianPCA,
+    GraphNMF,
+    ManifoldMF,
+    RobustPCA,
+    RobustPCAOnGraphs,
+)
+from graphlowrank.auto.gamma_search import _Search
 from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import grid_graph, knn_graph, lowest_eigenpairs, path_graph
+from graphlowrank.models.losses import make_loss
 from graphlowrank.reduction import sparsify
 from graphlowrank.sampling import draw
 
@@ -67,6 +78,14 @@ def test_a_huge_huber_delta_is_the_square_loss():
     model = RobustPCA(2).fit(X * 1e100)
     model.loss, model.huber_delta, model.scale_ = "huber", 1e300, 1e100
     assert np.isfinite(model.transform(X * 1e100)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_pairs_of_gammas_without_errors_are_compared():
+    """Their differences may all be equal: the standard error is then 0, and the excess large."""
+    losses = {"one": np.full(5, 9.0), "other": np.ones(5)}
+    search = SimpleNamespace(losses=losses, loss=lambda pair: float(losses[pair].mean()))
+    assert 1e10 < _Search.standard_errors_above(search, "one", "other") < np.inf
 
 
 @pytest.mark.parametrize("decoder", list(DECODERS))
@@ -157,6 +176,8 @@ REFUSED = {
     "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),
     "size must be between 1 and 6 .*, got 1.5": lambda: draw(PATH, 1.5),
     r"gamma must be a number between 0 and 1e\+30; got 1e\+300": lambda: ManifoldMF(2, gamma=1e300).fit(X),
+    r"weight must be a number between 0 and 1e\+30; got 1e\+300": lambda: RobustPCAOnGraphs(2, weight=1e300).fit(X),
+    "loss must be one of 'l1', .*; got <.*sparse array": lambda: make_loss(sp.csr_array(X)),
     "growth > 1; got .* and x": lambda: RobustPCA(2, growth="x").fit(X),
     r"gamma_features must be at most 1e\+30; got 1e\+300": lambda: CompressivePCA(2, gamma_features=1e300).fit(X),
 }
