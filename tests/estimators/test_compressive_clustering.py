@@ -1,6 +1,9 @@
 """CompressiveClustering: labels, soft labels, prediction, draws."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
@@ -11,6 +14,7 @@ from graphlowrank.clustering import labels_of_new
 from graphlowrank.estimators import clustering
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing import fit_imputer
+from graphlowrank.preprocessing.sparse import own_copy
 
 
 @pytest.mark.parametrize("downsampling", ["auto", (4, 2), (4, 1), (1, 1)])
@@ -59,6 +63,30 @@ def test_predict_does_not_depend_on_other_new_samples(blobs):
     model = CompressiveClustering(3, random_state=0).fit(X[::2])
     new = X[1::2] + np.random.default_rng(0).standard_normal((60, 10)) * 4
     assert_array_equal(model.predict(np.vstack([new, np.full((1, 10), 1e6)]))[:-1], model.predict(new))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array, sp.csc_array, pd.DataFrame])
+def test_predict_does_not_depend_on_later_changes_of_the_data(form, blobs):
+    X, _ = blobs
+    given, new = form(X[::2].copy()), form(X[1::2])
+    model = CompressiveClustering(3, scaling="none", robust_graphs=False, random_state=0).fit(given)
+    labels = model.predict(new)
+    assert len(set(labels)) == 3
+    (given.data if sp.issparse(given) else given.to_numpy() if hasattr(given, "iloc") else given)[:] = 0
+    assert_array_equal(model.predict(new), labels)
+
+
+def test_only_data_that_may_change_are_copied(blobs, tmp_path):
+    options = {"robust_graphs": False, "random_state": 0}
+    np.save(tmp_path / "X.npy", blobs[0])
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert np.shares_memory(CompressiveClustering(3, scaling="none", **options).fit(mapped).points_, mapped)
+    copies = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clustering, "own_copy", lambda X, given: copies.append(own_copy(X, given) is not X) or X)
+        for scaling, given in [("none", blobs[0]), ("features", blobs[0]), ("none", blobs[0].tolist())]:
+            CompressiveClustering(3, scaling=scaling, **options).fit(given)
+    assert copies == [True, False, False]
 
 
 def test_predict_fits_an_imputer_once(blobs, tmp_path, monkeypatch):
@@ -180,3 +208,15 @@ def test_fewer_clusters_than_asked_for_are_a_warning():
     with pytest.warns(UserWarning, match="clusters were found instead of 8"):
         model.fit(X)
     assert len(np.unique(model.labels_)) < model.n_clusters_ == 8
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_more_clusters_than_distinct_samples_are_a_warning(form):
+    X = np.random.default_rng(0).standard_normal((4, 6))[np.arange(40) % 4]
+    X[:20, 0], X[20:, 0] = 0.0, -0.0
+    model = CompressiveClustering(8, scaling="none", robust_graphs=False, random_state=0)
+    with pytest.warns(UserWarning, match="only 4 samples are distinct, so that 8 clusters separate equal samples"):
+        model.fit(form(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(n_clusters=4).fit(form(X))

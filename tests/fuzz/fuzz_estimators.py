@@ -42,7 +42,7 @@ OPTIONS = {
     "max_iter": ([1, 2, 10, 1000], [0, 1.5, "x"]),
     "tol": ([1e-300, 1e-12, 1e-3, 1.0, 1e10], [-1, np.nan, "x"]),
     "beta": ([0, 0.3, 0.5, 1, 1e-300], [-1, 2, np.nan, "x"]),
-    "weight": ([None, 1e-3, 0.1, 1.0, 1e-300, 1e300], [0, -1, np.nan, "x"]),
+    "weight": ([None, 1e-3, 0.1, 1.0, 1e-300, 1e30], [0, -1, np.nan, "x", 1e300]),
     "growth": ([None, 1.1, 1.5, 10.0], [1.0, 0, np.nan, "x"]),
     "init": (["nndsvda", "nndsvd", "random"], ["x", None]),
     "n_jobs": ([None, 1, 2], [0, 1.5, "x"]),

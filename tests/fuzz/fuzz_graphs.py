@@ -91,6 +91,7 @@ def use_sparsify(rng, folder):
 
 def use_eigenpairs(rng, folder):
     from graphlowrank.graphs import as_graph, lowest_eigenpairs
+    from graphlowrank.graphs.spectrum import NotConvergedError
 
     kind, n, W = weights(rng)
     k = pick(rng, [1, 2, min(3, n), n, n + 1, 0, -1, 1.5, "x"])
@@ -98,7 +99,11 @@ def use_eigenpairs(rng, folder):
     options |= pick(rng, [{}, {"dense_up_to": 0}, {"dense_up_to": 0, "factorized_up_to": 0}])
 
     def use():
-        values, vectors = lowest_eigenpairs(W, k, **options)
+        try:
+            values, vectors = lowest_eigenpairs(W, k, **options)
+        except NotConvergedError as error:
+            check(options.get("factorized_up_to") == 0, f"did not converge: {error}")
+            return "not converged, and not allowed to factorize"
         check((values.shape, vectors.shape) == ((k,), (n, k)), f"{values.shape} values, {vectors.shape} vectors")
         check(np.isfinite(values).all() and np.isfinite(vectors).all(), "eigenpairs are not finite")
         check((np.diff(values) >= -1e-10 * abs(values).max(initial=0)).all(), "values are not in order")
@@ -106,6 +111,7 @@ def use_eigenpairs(rng, folder):
         L = as_graph(W).laplacian(options["kind"])
         wrong = np.abs(L @ vectors - vectors * values).max()
         check(wrong <= 1e-5 * max(abs(L).max(), 1e-300), f"L v differs from lambda v by {wrong}")
+        return "found"
 
     return use, f"lowest_eigenpairs({kind} of {n}, {k!r}, {options})"
 

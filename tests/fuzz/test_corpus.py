@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import fuzz_estimators
 import fuzz_graphs
@@ -13,9 +14,21 @@ import run
 import scipy.sparse as sp
 from fuzz_driver import Worker
 from fuzz_dying import dying
+from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank import CompressiveClustering, CompressivePCA, GraphLaplacianPCA, GraphNMF, RobustPCA
+from graphlowrank import (
+    CompressiveClustering,
+    CompressivePCA,
+    GraphLaplacianPCA,
+    GraphNMF,
+    ManifoldMF,
+    RobustPCA,
+    RobustPCAOnGraphs,
+)
+from graphlowrank.auto.gamma_search import _Search
+from graphlowrank.decoders import DECODERS
 from graphlowrank.graphs import grid_graph, knn_graph, lowest_eigenpairs, path_graph
+from graphlowrank.models.losses import make_loss
 from graphlowrank.reduction import sparsify
 from graphlowrank.sampling import draw
 
@@ -44,8 +57,11 @@ def test_weights_of_the_loss_may_be_huge():
     np.testing.assert_array_equal(one, other)
 
 
-def test_a_tiny_bandwidth_gives_the_smallest_weights():
-    assert np.unique(knn_graph(X, 3, bandwidth=1e-300).weights.data).size == 1
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("bandwidth", "weight"), [(1e-300, 1e-4), (1e300, 1)])
+def test_an_extreme_bandwidth_gives_equal_weights(dtype, bandwidth, weight):
+    np.testing.assert_allclose(knn_graph(X.astype(dtype), 3, bandwidth=bandwidth).weights.data, weight)
 
 
 def test_distances_beyond_the_squares_of_single_precision():
@@ -64,19 +80,54 @@ def test_a_huge_huber_delta_is_the_square_loss():
     assert np.isfinite(model.transform(X * 1e100)).all()
 
 
+@pytest.mark.filterwarnings("error")
+def test_pairs_of_gammas_without_errors_are_compared():
+    """Their differences may all be equal: the standard error is then 0, and the excess large."""
+    losses = {"one": np.full(5, 9.0), "other": np.ones(5)}
+    search = SimpleNamespace(losses=losses, loss=lambda pair: float(losses[pair].mean()))
+    assert 1e10 < _Search.standard_errors_above(search, "one", "other") < np.inf
+
+
+@pytest.mark.parametrize("decoder", list(DECODERS))
+def test_a_constant_matrix_has_one_factor(decoder):
+    n = 35
+    model = CompressivePCA(n_draws=2, decoder=decoder, solver="rpcag", max_iter=10, robust_graphs=False, random_state=3)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(np.eye(n)[:, np.arange(52) % n])
+    assert np.ptp(model.low_rank_[:], axis=0).max() < 1e-3
+    assert model.n_components_ == 1
+    assert model.inverse_transform(model.transform(np.eye(n, 52))).shape == (n, 52)
+
+
 INTERRUPTED = """
+import signal
 import typer
 from graphlowrank.cli.console import brief_errors
+
+def convert():
+    try:
+        signal.raise_signal(signal.{sent})
+    except KeyboardInterrupt:
+        raise ValueError("not a valid PEP 3118 buffer format string") from None
+
 try:
     with brief_errors(debug=False):
-        exec("raise KeyboardInterrupt")  # as while a dataclass is made
+        {work}
 except typer.Exit as end:
     raise SystemExit(end.exit_code)
 """
 
 
-def test_an_interrupt_within_exec_gives_the_documented_exit_code(tmp_path):
-    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        'exec("raise KeyboardInterrupt")',  # as while a dataclass is made
+        "convert()",  # as compiled code of numpy and scikit-learn does while it is imported
+    ],
+)
+def test_an_interrupt_gives_the_documented_exit_code_wherever_it_comes(tmp_path, work, sent):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED.format(work=work, sent=sent))
     command = [sys.executable, "-m", "interrupted"]  # as python -m graphlowrank
     assert subprocess.run(command, cwd=tmp_path, check=False, capture_output=True).returncode == 130
 
@@ -104,6 +155,13 @@ def test_the_limits_follow_the_type_and_ignore_what_is_missing():
     RobustPCA(2).fit(hidden, mask=X <= 2)
 
 
+@pytest.mark.filterwarnings("error")
+def test_sums_of_the_largest_numbers_give_no_warning():
+    data = np.full((200, 28), np.finfo(np.float32).max) * np.where(np.arange(200) < 100, 1, -1)[:, None]
+    with pytest.raises(ValueError, match="in float32: divide X by it"):
+        CompressivePCA(2).fit(data.astype(np.float32))
+
+
 PATH = path_graph(6)
 REFUSED = {
     "n_nodes and reach must be positive integers, got 'x' and 1": lambda: path_graph("x"),
@@ -117,6 +175,10 @@ REFUSED = {
     "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),
     "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),
     "size must be between 1 and 6 .*, got 1.5": lambda: draw(PATH, 1.5),
+    r"gamma must be a number between 0 and 1e\+30; got 1e\+300": lambda: ManifoldMF(2, gamma=1e300).fit(X),
+    r"weight must be a number between 0 and 1e\+30; got 1e\+300": lambda: RobustPCAOnGraphs(2, weight=1e300).fit(X),
+    "loss must be one of 'l1', .*; got <.*sparse array": lambda: make_loss(sp.csr_array(X)),
+    "growth > 1; got .* and x": lambda: RobustPCA(2, growth="x").fit(X),
     r"gamma_features must be at most 1e\+30; got 1e\+300": lambda: CompressivePCA(2, gamma_features=1e300).fit(X),
 }
 

@@ -1,11 +1,13 @@
 """Imputation of missing values by a low-rank model."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from graphlowrank.graphs import knn_graph
 from graphlowrank.graphs.search import nearest_neighbors
+from graphlowrank.preprocessing import fit_outlier_filter
 from graphlowrank.preprocessing.imputer import fit_imputer, impute
 from helpers import with_missing
 
@@ -24,6 +26,15 @@ def test_imputation_keeps_observed_entries_and_finds_low_rank_data():
     # Each sample is imputed on its own.
     model = fit_imputer(incomplete, np.random.RandomState(0))
     assert_allclose(model.apply(incomplete[:5]), model.apply(incomplete)[:5], atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("dtype", "least", "most"), [(np.float64, -300, 150), (np.float32, -44, 35)])
+@pytest.mark.parametrize("fit", [fit_imputer, fit_outlier_filter])
+def test_features_of_any_units_are_imputed(fit, dtype, least, most):
+    X = np.random.default_rng(0).standard_normal((60, 12)) * np.logspace(least, most, 12)
+    incomplete = with_missing(X, 0.1).astype(dtype)
+    assert np.isfinite(fit(incomplete, np.random.RandomState(0)).apply(incomplete)).all()
 
 
 def test_neighbors_are_better_than_by_distances_over_common_entries():

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize import linprog
 
+from graphlowrank.decoders.scores import robust_scores
 from graphlowrank.kernels.regression import huber_rows
 from graphlowrank.models.losses import Huber
 from graphlowrank.solvers.irls import fit_rows, irls, products_of_rows
@@ -95,3 +97,28 @@ def test_missing_values_are_ignored():
         seen = ~np.isnan(row)
         alone = irls(row[None, seen], C[:, seen], Huber(0.05), **(options | {"importance": w[seen]})).X
         assert_allclose(scores[None], alone, atol=1e-7)
+
+
+def least_absolute(y, C):
+    """Smallest sum of absolute residuals, by linear programming."""
+    k, q = C.shape
+    bounds = np.block([[C.T, -np.eye(q)], [-C.T, -np.eye(q)]])
+    free = [(None, None)] * k + [(0, None)] * q
+    return linprog(np.r_[np.zeros(k), np.ones(q)], A_ub=bounds, b_ub=np.r_[y, -y], bounds=free).fun
+
+
+@pytest.mark.parametrize("more", [1, 2, 4])
+def test_least_absolute_residuals_of_rows_with_few_entries(more):
+    """Residuals that are 0 by chance in an early step must not stay so: at the answer only k of k + more have to be."""
+    rng, k = np.random.default_rng(0), 4
+    C = np.linalg.qr(rng.standard_normal((16, k)))[0].T
+    Y = rng.standard_normal((100, 16))
+    missing = rng.random(Y.shape).argsort(axis=1) >= k + more
+    Y[missing] = np.nan
+    scores = robust_scores(Y, C, loss="l1")
+    for y, score in zip(Y, scores, strict=True):
+        seen = ~np.isnan(y)
+        least = least_absolute(y[seen], C[:, seen])
+        assert np.abs(y - score @ C)[seen].sum() < least + 0.01 * np.abs(y[seen]).sum()
+    alone = np.concatenate([robust_scores(y[None], C, loss="l1") for y in Y])
+    assert_allclose(alone, scores, atol=1e-3 * np.abs(scores).max())

@@ -301,7 +301,8 @@ class _Search:
         """Excess loss of the first pair in standard errors of the difference, beyond the relative tolerance."""
         excess = self.loss(ahead) - (1 + TIE_RTOL) * self.loss(best)
         difference = self.losses[ahead] - self.losses[best]
-        return excess / max(float(np.std(difference)) / len(difference) ** 0.5, np.finfo(float).tiny)
+        error = float(np.std(difference)) / len(difference) ** 0.5
+        return excess / max(error, np.finfo(float).eps * abs(excess), np.finfo(float).tiny)
 
     def choice(self, pair: Pair) -> GammaChoice:
         """Assemble the answer."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -48,29 +48,39 @@ class RemedyError(ValueError):
 @contextmanager
 def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
     """Turn an exception, or SIGTERM, into one line for the cause, one for the remedy, and an exit code."""
+    interrupts: list[int] = []
+
+    def interrupt(signum: int, frame: object) -> None:
+        interrupts.append(signum)
+        raise KeyboardInterrupt  # on all signals: incomplete outputs are removed
+
     try:
-        # As after Ctrl-C, incomplete outputs are removed.
-        with handle_interrupts(_raise_interrupt, only_default=True):
+        with handle_interrupts(interrupt, only_default=True):
             _check_address_space()
             yield
     except (typer.Exit, typer.BadParameter):
         raise
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
+        # Compiled code may turn the KeyboardInterrupt into another exception.
+        if not interrupts and not isinstance(error, KeyboardInterrupt):
+            if debug:
+                raise
+            _exit_with_error(error, command)
         typer.echo("interrupted; no half-written file is left", err=True)
         # After an interrupt within exec of a string, as in dataclasses, Python would end itself by SIGINT, not by 130.
         exec("")  # resets that
         raise typer.Exit(INTERRUPTED) from None
-    except Exception as error:
-        if debug:
-            raise
-        cause = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror:
-            cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-        if command in TABLE_COMMANDS:
-            cause = to_option_names(cause, command)
-        typer.echo(f"error: {' '.join(cause.split())}", err=True)
-        typer.echo(getattr(error, "remedy", None) or _remedy(error, command), err=True)
-        raise typer.Exit(1) from None
+
+
+def _exit_with_error(error: Exception, command: str) -> NoReturn:
+    cause = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    if command in TABLE_COMMANDS:
+        cause = to_option_names(cause, command)
+    typer.echo(f"error: {' '.join(cause.split())}", err=True)
+    typer.echo(getattr(error, "remedy", None) or _remedy(error, command), err=True)
+    raise typer.Exit(1) from None
 
 
 def _check_address_space() -> None:
@@ -158,7 +168,8 @@ def handle_interrupts(handler: Any, *, only_default: bool = False) -> Iterator[N
     ours = [number for number in signal.Signals if number.name in {"SIGINT", "SIGTERM", "SIGHUP"}]
     if threading.current_thread() is not threading.main_thread():
         ours = []  # other threads must not set handlers
-    ours = [number for number in ours if not only_default or signal.getsignal(number) == signal.SIG_DFL]
+    unhandled = (signal.SIG_DFL, signal.default_int_handler)
+    ours = [number for number in ours if not only_default or signal.getsignal(number) in unhandled]
     before = {number: signal.signal(number, handler) for number in ours}
     try:
         yield
@@ -170,10 +181,6 @@ def handle_interrupts(handler: Any, *, only_default: bool = False) -> Iterator[N
 def uninterrupted() -> AbstractContextManager[None]:
     """Ignore Ctrl-C, SIGTERM and SIGHUP."""
     return handle_interrupts(signal.SIG_IGN)
-
-
-def _raise_interrupt(signum: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 @contextmanager

@@ -70,6 +70,8 @@ def decode_approximate3(
 
 def _around_mean(left: Array, right: Array, n_components: int, extended: Solution) -> Decoded:
     """``left right^T`` around its mean sample, truncated to ``n_components`` factors."""
+    if left.shape[1] == 0:  # of a matrix of zeros; other decoders return one factor of it, too
+        left, right = (np.zeros((len(factor), 1), dtype=factor.dtype) for factor in (left, right))
     mean = left.mean(axis=0)
     U, values, V = orthonormal_product(left - mean, right)
     kept = slice(n_components)

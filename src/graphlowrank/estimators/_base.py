@@ -70,7 +70,8 @@ class GraphEstimator(BaseEstimator):
         finite: Any = "allow-nan" if self._accepts_missing and not sp.issparse(X) else True
         accepted: Any = "csr" if self._accepts_sparse else False
         options = {"accept_sparse": accepted, "ensure_all_finite": finite if mask is None else False} | options
-        X = validate_data(self, X, dtype=DTYPES, order="C", **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # in the sum by which scikit-learn looks for NaN
+            X = validate_data(self, X, dtype=DTYPES, order="C", **options)
         may_be_small = not options.get("reset", True)
         if sp.issparse(X):
             check_unit(X.data, may_be_small=may_be_small)
@@ -213,11 +214,15 @@ class PipelineEstimator(GraphEstimator):
         sample_loss_weight = renamed.get("sample_weight", sample_loss_weight)
         feature_loss_weight = renamed.get("feature_weight", feature_loss_weight)
         options = self._options()
-        X = self._check_training_data(X, options, mask)
-        samples = _check_weights(sample_loss_weight, X.shape[0], "sample_loss_weight", options)
-        features = _check_weights(feature_loss_weight, X.shape[1], "feature_loss_weight", options)
-        self._summarize(X, self._fit(X, LossWeights(samples, features), options))
+        data = self._check_training_data(X, options, mask)
+        samples = _check_weights(sample_loss_weight, data.shape[0], "sample_loss_weight", options)
+        features = _check_weights(feature_loss_weight, data.shape[1], "feature_loss_weight", options)
+        self._summarize(data, self._fit(data, LossWeights(samples, features), options))
+        self._own_data(X)
         return self
+
+    def _own_data(self, given: MatrixLike) -> None:
+        """Copy what the model keeps of the caller's data, which may change after the fit."""
 
     def _store_compressed(self, compressed: Compressed, *, n_iter: int, converged: bool) -> None:
         self.sample_indices_ = compressed.samples.indices

@@ -17,7 +17,7 @@ from ..clustering import labels_of_new
 from ..options import Options
 from ..pipeline import cluster
 from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
-from ..preprocessing.sparse import like
+from ..preprocessing.sparse import count_distinct, like, own_copy
 from ..records import LossWeights
 from ._base import PipelineEstimator
 
@@ -106,7 +106,8 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
     sample_indices_, feature_indices_, sample_weights_, feature_weights_ : ndarray
         What was kept in the best draw, and its importance weights (None for a uniform draw).
     points_ : (n_samples, n_features) dense or sparse
-        Scaled data with missing values, and filtered outliers, imputed: what distances are computed from.
+        Scaled data with missing values, and filtered outliers, imputed: what distances are computed from. Never the
+        array given to ``fit``: complete data that need no scaling are copied, unless they are mapped read-only.
     scale_ : float
         Unit of the scaled data: mean absolute deviation.
     report_, stage_seconds_ : FitReport, dict
@@ -152,7 +153,16 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
             warnings.warn(f"{n_found} clusters were found instead of {self.n_clusters_}; ask for fewer.", stacklevel=3)
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
+        if (n_distinct := count_distinct(self.points_, n_found)) < n_found:
+            warnings.warn(
+                f"only {n_distinct} samples are distinct, so that {n_found} clusters separate equal samples; "
+                f"ask for at most {n_distinct}.",
+                stacklevel=3,
+            )
         return found.choices
+
+    def _own_data(self, given: MatrixLike) -> None:
+        self.points_ = own_copy(self.points_, given)
 
     def predict(self, X: MatrixLike) -> Array:
         """Cluster (n_samples,) of new samples, from their nearest training samples.

@@ -15,7 +15,7 @@ from ..decoders.scores import least_squares_scores
 from ..graphs import Graph, LaplacianKind
 from ..models import Embedding, NonNegativeFactors, solve_glpca, solve_gnmf, solve_mmf
 from ..models.gnmf import nonnegative_scores
-from ..options import check_choice, check_number
+from ..options import MAX_GAMMA, check_choice, check_number
 from ..pipeline import build_graph
 from ..records import Run
 from ._base import ComponentTransformer
@@ -226,7 +226,7 @@ class ManifoldMF(GraphEmbedding):
     gamma: float = 10.0
 
     def _check_parameters(self) -> None:
-        check_number(self.gamma, "gamma")
+        check_number(self.gamma, "gamma", at_most=MAX_GAMMA)
 
     def _solve(self, X: Array, graph: Graph | None, k: int, run: Run) -> Embedding:
         with run.progress.stage("embedding"):
@@ -305,7 +305,7 @@ class GraphNMF(GraphEmbedding):
         return tags
 
     def _check_parameters(self) -> None:
-        check_number(self.gamma, "gamma")
+        check_number(self.gamma, "gamma", at_most=MAX_GAMMA)
         check_choice(self.init, "init", ("nndsvda", "random"))
 
     def _choices(self) -> list[Choice]:

@@ -9,7 +9,7 @@ from .._typing import Array, MatrixLike, RandomState
 from ..auto import AS_GIVEN, Choice, choose_laplacian, fixed_gammas
 from ..graphs import Graph
 from ..models import LowRankPlusSparse, solve_rpca, solve_rpcag
-from ..options import Options, check_number, is_auto
+from ..options import MAX_GAMMA, Options, check_number, is_auto
 from ..pipeline import build_graph
 from ..preprocessing import observed_mask
 from ..preprocessing.robust_statistics import robust_mean_absolute_deviation
@@ -66,7 +66,7 @@ class LowRankPlusSparseTransformer(LowRankTransformer):
 
     def _check_parameters(self) -> None:
         if self.weight is not None:
-            check_number(self.weight, "weight")
+            check_number(self.weight, "weight", at_most=MAX_GAMMA)
             if self.weight == 0:
                 raise ValueError("weight must be positive: with 0 the sparse part would be free.")
 

@@ -72,7 +72,8 @@ def _checked_points(X: ArrayLike | Data | sp.sparray) -> Data:
     options = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2, "input_name": "X"}
     if sp.issparse(X):
         return as_shifted_sparse(check_array(X, accept_sparse="csr", **options))
-    checked: Array = check_array(without_mask(X), ensure_all_finite="allow-nan", **options)
+    with np.errstate(over="ignore", invalid="ignore"):  # in the sum by which scikit-learn looks for NaN
+        checked: Array = check_array(without_mask(X), ensure_all_finite="allow-nan", **options)
     return checked
 
 
@@ -101,8 +102,8 @@ def _symmetric(values: Array, indices: Array) -> sp.csr_array:
 
 def gaussian_weights(distances: Array, sigma: Array | float) -> Array:
     """``exp(-d^2 / sigma^2)``, at least 1e-4; 1 where sigma is 0 (identical points). ``sigma`` may differ by row."""
-    width = np.asarray(sigma, dtype=distances.dtype)
-    with np.errstate(over="ignore"):  # points so far away have the smallest weight
-        scaled = distances / np.where(width > 0, width, 1)
-        weights: Array = np.maximum(np.exp(-(scaled**2)), distances.dtype.type(MIN_WEIGHT))
+    least = np.finfo(distances.dtype).tiny
+    with np.errstate(over="ignore"):  # points so far away have the smallest weight; an infinite sigma gives 1
+        width = np.where(np.asarray(sigma) > 0, np.maximum(sigma, least), 1).astype(distances.dtype)
+        weights: Array = np.maximum(np.exp(-((distances / width) ** 2)), distances.dtype.type(MIN_WEIGHT))
     return weights

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import is_number
 from .._typing import Array
 from ..solvers.fista import Callback
 from ..solvers.inexact_alm import inexact_alm
@@ -61,7 +62,7 @@ def solve_rpca(
     """
     X, mask, weight, largest = check_pursuit(X, mask, weight)
     growth = 1 + GROWTH * _observed(mask) ** 2 if growth is None else growth
-    if not tol >= 0 or max_iter < 1 or not growth > 1:
+    if not tol >= 0 or max_iter < 1 or not (is_number(growth) and growth > 1):
         raise ValueError(f"needs tol >= 0, max_iter >= 1, growth > 1; got {tol}, {max_iter} and {growth}.")
     if largest == 0:
         return LowRankPlusSparse(X.copy(), X.copy(), X.copy(), 0, 0, converged=True, residual=0.0)

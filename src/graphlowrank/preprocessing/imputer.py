@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import norm
 from sklearn.utils.extmath import randomized_svd
 
 from .._checks import check_floats
@@ -25,6 +26,8 @@ FIT_ROWS = 8000  # enough to estimate the directions
 MAX_ROUNDS = 10
 TOL = 1e-3  # change of the imputed values, relative to their distance from the mean
 MAX_SINGLE_RATIO = 1e8  # largest entry / typical entry up to which squares stay in single precision
+MAX_RATIO = 1e30  # the same for any precision: smaller entries vanish in sums with the largest
+MAX_RIDGE = float(np.finfo(np.float32).max)
 MIN_FREE_SHARE = 0.1  # of the observed entries: lower bound of the degrees of freedom of the noise
 BLOCK_ENTRIES, MIN_BLOCK_ROWS = 2_000_000, 64  # rows that share the products of directions
 
@@ -90,8 +93,8 @@ def fit_imputer(X: Array, rng: np.random.RandomState) -> LowRankImputer:
     for _ in range(MAX_ROUNDS):
         imputer = principal_model(filled, part, missing)
         before, filled = filled, imputer.apply(part)
-        size = np.linalg.norm((filled - imputer.center)[missing])
-        if np.linalg.norm((filled - before)[missing]) <= TOL * size:
+        size = norm((filled - imputer.center)[missing])  # of BLAS: squares of large entries do not overflow
+        if norm((filled - before)[missing]) <= TOL * size:
             break
     return imputer
 
@@ -112,14 +115,15 @@ def principal_model(filled: Array, X: Array, missing: Array, max_directions: int
     n_observed = missing.size - np.count_nonzero(missing)
     free = max(n_observed - k * (n + p), MIN_FREE_SHARE * n_observed)
     noise = float(np.sum(np.square(residual, dtype=np.float64), where=~missing)) / free
-    ridge = noise / np.maximum(values.astype(np.float64) ** 2 / n, np.finfo(np.float64).tiny)
-    return LowRankImputer(center, directions.astype(X.dtype), np.minimum(ridge, np.finfo(np.float32).max))
+    variance = np.maximum(values.astype(np.float64) ** 2 / n, max(noise / MAX_RIDGE, np.finfo(np.float64).tiny))
+    return LowRankImputer(center, directions.astype(X.dtype), noise / variance)
 
 
 def _in_range(X: Array) -> tuple[Array, Any]:
     """``X`` divided by a power of two near its typical size, and that power: squares must not overflow."""
     sizes = np.abs(X)
-    typical = float(np.median(sizes)) or float(sizes.max(initial=0)) or 1.0
+    largest = float(sizes.max(initial=0)) or 1.0
+    typical = max(float(np.median(sizes)) or largest, largest / MAX_RATIO)
     unit = X.dtype.type(2.0 ** np.floor(np.log2(typical)))
     X = X / unit
-    return (X.astype(np.float64) if float(sizes.max(initial=0)) / unit > MAX_SINGLE_RATIO else X), unit
+    return (X.astype(np.float64) if largest / unit > MAX_SINGLE_RATIO else X), unit

@@ -5,6 +5,7 @@ memory. Code elsewhere calls the functions below instead of asking which kind of
 """
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .._typing import Array
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
+
+DISTINCT_BLOCK = 64  # samples that are made dense at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,3 +193,40 @@ def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
 def is_sparse(X: object) -> "TypeIs[ShiftedSparse]":
     """Whether the data are stored sparse."""
     return isinstance(X, ShiftedSparse)
+
+
+def count_distinct(X: Data, at_most: int) -> int:
+    """Count samples that differ; stop at ``at_most``, which most data reach after as many samples."""
+    seen: set[bytes] = set()
+    for start in range(0, len(X), DISTINCT_BLOCK):
+        for row in dense_rows(X[start : start + DISTINCT_BLOCK]) + X.dtype.type(0):  # -0 becomes 0
+            seen.add(blake2b(row.tobytes(), digest_size=16).digest())
+            if len(seen) >= at_most:
+                return at_most
+    return len(seen)
+
+
+def own_copy(X: Data, given: Any) -> Data:
+    """``X``, copied if it shares memory with what a caller gave and may write to.
+
+    A file that is mapped read-only is not copied.
+    """
+    if isinstance(given, (list, tuple)):
+        return X
+    mine, theirs = (_parts(part) for part in (X, given))
+    if not any(_may_change(one) and np.may_share_memory(one, other) for one in mine for other in theirs):
+        return X
+    return replace(X, values=X.values.copy()) if is_sparse(X) else X.copy()
+
+
+def _parts(X: Any) -> tuple[Array, ...]:
+    """Arrays of data; sparse formats other than CSR are converted, which copies them."""
+    values = X.values if is_sparse(X) else X
+    if sp.issparse(values):
+        return (values.data, values.indices, values.indptr) if values.format == "csr" else ()
+    return (np.asarray(values),)
+
+
+def _may_change(array: Any) -> bool:
+    """Whether an array, or one that it is a view of, may be written to."""
+    return isinstance(array, np.ndarray) and (array.flags.writeable or _may_change(array.base))

@@ -14,7 +14,7 @@ COMPILED_FROM = 2_000_000  # entries of Y; fewer are not worth waiting for a com
 BLOCK_ENTRIES = 2_000_000  # entries of a block of rows; bounds memory for any number of rows
 DAMPING = 1e-6  # share of each diagonal entry of the normal matrix; collinear regressors then share the score
 UNFINISHED = 0.01  # share of the rows that may still be changing in a converged solution
-# Lower bounds of residuals where the weight is singular, relative to the mean of a row, and to its smallest median
+# Lower bounds of residuals where the weight is singular, relative to the mean of a row, and to its smallest typical
 # residual so far: the smallest, because outliers inflate the residuals of early fits.
 MEDIAN_FLOOR, MEAN_FLOOR = 1e-3, 1e-10
 
@@ -116,7 +116,7 @@ def fit_rows(
         y, given, penalty = Y[active], weights if len(weights) == 1 else weights[active], ridge
         distance = np.abs(y - scores[active] @ C)
         if loss.singular:
-            least = np.maximum(MEDIAN_FLOOR * _median(distance, given), MEAN_FLOOR * size[active])
+            least = np.maximum(MEDIAN_FLOOR * _typical(distance, given, len(C)), MEAN_FLOOR * size[active])
             floor[active] = np.minimum(floor[active], least)
             unit = floor[active, None]  # keeps the weights of data in any units near 1
             distance, given, penalty = np.maximum(distance, unit), given * unit, ridge * unit
@@ -129,8 +129,15 @@ def fit_rows(
         active = active[moved > tol * np.maximum(np.linalg.norm(found, axis=1), np.finfo(np.float64).tiny)]
 
 
-def _median(distance: Array, weights: Array) -> Array:
-    """Median of each row over its observed entries; every row has some."""
-    if len(weights) == 1:
-        return np.median(distance, axis=1)
-    return np.nanmedian(np.where(weights > 0, distance, np.nan), axis=1)
+def _typical(distance: Array, weights: Array, k: int) -> Array:
+    """Median residual of each row over its observed entries; of few entries, the smallest that k scores cannot make 0.
+
+    Otherwise the floor of a row with fewer than 2 k entries falls to 0, and the first k residuals that get there stay.
+    """
+    seen = np.broadcast_to(weights > 0, distance.shape)
+    typical = np.median(distance, axis=1) if seen.all() else np.nanmedian(np.where(seen, distance, np.nan), axis=1)
+    count = seen.sum(axis=1)
+    few = np.flatnonzero(count <= 2 * k)
+    ordered = np.sort(np.where(seen[few], distance[few], np.inf), axis=1)
+    typical[few] = np.maximum(typical[few], ordered[np.arange(len(few)), np.minimum(k, count[few] - 1)])
+    return np.asarray(typical)

@@ -25,7 +25,7 @@ def make_loss(name: str, delta: float = 1.0) -> Loss:
     >>> make_loss("huber", 0.5).value(np.array([0.1, 2.0]))
     array([0.01, 1.75])
     """
-    if name not in LOSSES:
+    if not isinstance(name, str) or name not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}; got {name!r}.")
     return LOSSES[name](delta)
 
