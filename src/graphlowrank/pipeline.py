@@ -19,8 +19,17 @@ from . import auto
 from ._progress import Progress
 from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
-from .clustering import MIN_SHARE, Candidate, Scores, candidates, conductance, consensus, decode_labels
-from .clustering import leading_directions, select
+from .clustering import (
+    MIN_SHARE,
+    Candidate,
+    Scores,
+    candidates,
+    conductance,
+    consensus,
+    decode_labels,
+    leading_directions,
+    select,
+)
 from .decoders import Decoded
 from .graphs import LaplacianKind, as_graph, knn_graph
 from .models import CompressedProblem

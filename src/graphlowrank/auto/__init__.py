@@ -24,6 +24,7 @@ from .scaling import TRIAL_GAMMA, choose_recovery_scaling, choose_scaling
 
 __all__ = [
     "AS_GIVEN", "DEFAULT_RANK", "TRIAL_GAMMA", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
-    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices", "fixed_gammas",
-    "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice", "validate_gammas",
+    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices",
+    "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice",
+    "validate_gammas",
 ]  # fmt: skip

@@ -18,6 +18,6 @@ from .refinement import MIN_SHARE, merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, candidates, select
 
 __all__ = [
-    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus", "decode_labels", "k_means",
-    "labels_of_new", "leading_directions", "merge", "modularity_path", "refine", "select",
+    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus",
+    "decode_labels", "k_means", "labels_of_new", "leading_directions", "merge", "modularity_path", "refine", "select",
 ]  # fmt: skip

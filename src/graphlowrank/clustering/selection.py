@@ -111,8 +111,8 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     """Interpolate the best candidates over all samples, refine them, and return the most central of the best.
 
     Several partitions often have nearly the same conductance, and which of them has the lowest depends on the draw of
-    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.1 c_min + 0.001))``, and the
-    one with the highest weighted mean agreement with all others (adjusted Rand index) is returned.
+    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.1 c_min + 0.001))``, and
+    the one with the highest weighted mean agreement with all others (adjusted Rand index) is returned.
     ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
@@ -141,7 +141,7 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
 
 
 def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array:
-    """Adjusted Rand index (m, m) of every two of m partitions, on at most 2000 evenly spaced samples."""
+    """Compute the adjusted Rand index (m, m) of every two of m partitions, on at most 2000 evenly spaced samples."""
     part = evenly_spaced(len(partitions[0]), AGREEMENT_SAMPLES)
     members = np.hstack([np.eye(n_clusters, dtype=np.float32)[labels[part]] for labels in partitions])
     m = len(partitions)
