@@ -42,6 +42,7 @@ _MODULES = {
     "counts": ".preprocessing.counts",
     "datasets": ".datasets",
     "decoders": ".decoders",
+    "exceptions": ".exceptions",
     "graphs": ".graphs",
     "guarantees": ".guarantees",
     "linalg": ".linalg",

@@ -167,6 +167,10 @@ class Options:
         """(sample_indices, feature_indices) given by the user; None for an axis to draw."""
         return (None, None) if isinstance(self.sampling, str) else (self.sampling[0], self.sampling[1])
 
+    def given_samples(self) -> bool:
+        """Whether the user gives a sample graph, or indices of samples, which belong to the order of the samples."""
+        return not isinstance(self.sample_graph, str | None) or self.given_indices()[0] is not None
+
     def graph_of(self, axis: AxisName) -> Graph | MatrixLike | Literal["knn"] | None:
         """Return the option ``sample_graph`` or ``feature_graph``."""
         return self.sample_graph if axis == "sample" else self.feature_graph

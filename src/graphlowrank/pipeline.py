@@ -32,10 +32,12 @@ from .clustering import (
 )
 from .decoders import Decoded
 from .graphs import LaplacianKind, as_graph, knn_graph
+from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import is_auto
 from .preprocessing import Data, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse
 from .preprocessing.block import ScaledData, sampled_block
+from .preprocessing.order import canonical_order
 from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
 from .reduction import reduce_graph
 from .sampling import SampledNodes, draw, sample_nodes
@@ -43,6 +45,7 @@ from .solvers.solution import Solution
 
 FEATURE_GRAPH_SAMPLES = 10_000  # on which features are compared: enough to rank them, whatever n is
 NO_FILTER = Choice("robust_graphs", False, "not checked")  # noqa: FBT003
+ORDERED_UP_TO = 20_000  # samples; above, a copy of the data in another order would cost too much memory
 SCALED_SCORES_UP_TO = 2.0  # gamma_samples: above, principal scores have fewer directions than clusters
 
 
@@ -94,7 +97,21 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, tighten_tol: bool = 
 
 
 def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
-    """Cluster the samples: Algorithm 3, or the partition of lowest conductance along a path of gammas."""
+    """Cluster the samples: Algorithm 3, or a partition of low conductance along a path of gammas.
+
+    The answer does not depend on the order of the samples, unless there are very many, or the user gives a sample graph
+    or indices of samples.
+    """
+    if len(X) > ORDERED_UP_TO or run.options.given_samples():
+        return cluster_in_order(X, weights, run)
+    order = canonical_order(X)
+    ordered = X[order]
+    found = cluster_in_order(ordered, weights.of_samples(order), run)
+    return found.restored(order, X if found.points.X is ordered else found.points.X[inverse_order(order)])
+
+
+def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
+    """Cluster the samples in the order in which they are."""
     n_neighbors = auto.choose_n_neighbors(run.options, len(X))
     run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
     options, progress = run.options, run.progress

@@ -1,6 +1,7 @@
 """What flows between the stages of the pipeline."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .auto import Choice
 from .clustering import Alternative
 from .decoders import Decoded
 from .graphs import Graph, LaplacianKind
+from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import Options
 from .preprocessing import Block, Data, LowRankImputer, OutlierFilter, Scaling
@@ -34,6 +36,10 @@ class LossWeights:
 
     samples: Array | None = None
     features: Array | None = None
+
+    def of_samples(self, order: Array) -> Self:
+        """Weights of ``X[order]``."""
+        return self if self.samples is None else replace(self, samples=self.samples[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +111,17 @@ class Clustering:
     points: Points
     n_neighbors: int
     choices: list[Choice]
+
+    def restored(self, order: Array, points: Data) -> Self:
+        """Answer for X, from this answer for ``X[order]``; the block and its problem keep that order of the rows.
+
+        ``points`` are those of X.
+        """
+        place = inverse_order(order)
+        alternatives = tuple(replace(one, labels=one.labels[place]) for one in self.clusters.alternatives)
+        return replace(
+            self,
+            clusters=replace(self.clusters, soft_labels=self.clusters.soft_labels[place], alternatives=alternatives),
+            compressed=replace(self.compressed, samples=self.compressed.samples.restored(order)),
+            points=replace(self.points, X=points),
+        )

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, load
-from graphlowrank.clustering import labels_of_new
+from graphlowrank.clustering import memberships_of_new
 from graphlowrank.estimators import clustering
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing import fit_imputer
@@ -55,7 +55,7 @@ def test_predict_weights_neighbors_by_the_kernel():
     assert model.predict([[4.0]])[0] == model.labels_[-1]
     # The three nearest to 1.6 are 0.2 (one cluster), 5.0 and 5.1 (the other): uniform votes would give the other.
     training = np.array([[-9.0], [-9.0], [0.2], [5.0], [5.1], [99.0]])
-    assert labels_of_new(np.array([[1.6]]), training, np.eye(2)[[0, 0, 0, 1, 1, 1]], 3) == 0
+    assert memberships_of_new(np.array([[1.6]]), training, np.eye(2)[[0, 0, 0, 1, 1, 1]], 3).argmax() == 0
 
 
 def test_predict_does_not_depend_on_other_new_samples(blobs):
@@ -220,3 +220,27 @@ def test_more_clusters_than_distinct_samples_are_a_warning(form):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.set_params(n_clusters=4).fit(form(X))
+
+
+@pytest.mark.parametrize("kind", ["dense", "missing", "sparse"])
+def test_centers_are_the_means_of_the_clusters(blobs, kind):
+    X, y = blobs
+    given = {"dense": X, "missing": np.where(y[:, None] + np.arange(X.shape[1]) == 3, np.nan, X), "sparse": X * (X > 0)}
+    X = given[kind]
+    X[5, 0] = np.nan if kind == "missing" else X[5, 0]
+    model = CompressiveClustering(3, random_state=0).fit(sp.csr_array(X) if kind == "sparse" else X)
+    for number in range(3):
+        rows = X[model.labels_ == number]
+        seen = ~np.isnan(rows).all(axis=0)
+        np.testing.assert_allclose(model.cluster_centers_[number, seen], np.nanmean(rows[:, seen], axis=0), atol=1e-12)
+        np.testing.assert_allclose(model.cluster_centers_[number, ~seen], np.nanmean(X[:, ~seen], axis=0), atol=1e-12)
+
+
+def test_transform_gives_the_memberships_that_predict_decides_by(blobs):
+    X, _ = blobs
+    model = CompressiveClustering(3, random_state=0).fit(X[::2])
+    shares = model.transform(X)
+    assert shares.shape == (len(X), 3)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert_array_equal(shares.argmax(axis=1), model.predict(X))
+    assert list(model.get_feature_names_out()) == [f"compressiveclustering{i}" for i in range(3)]

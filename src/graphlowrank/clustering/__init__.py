@@ -8,16 +8,19 @@
     refine              move single nodes while the conductance falls
     merge               merge clusters by modularity
     consensus           one partition from several
+    weaknesses          reasons not to rely on a partition
     conductance         mean conductance of a partition, the criterion of selection
 """
 
 from ..metrics import conductance
 from .kmeans import Scores, k_means, leading_directions
-from .labels import Labels, consensus, decode_labels, labels_of_new
+from .labels import Labels, cluster_means, consensus, decode_labels, memberships_of_new
 from .refinement import MIN_SHARE, merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, candidates, select
+from .weaknesses import weaknesses
 
 __all__ = [
-    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "conductance", "consensus",
-    "decode_labels", "k_means", "labels_of_new", "leading_directions", "merge", "modularity_path", "refine", "select",
+    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "cluster_means",
+    "conductance", "consensus", "decode_labels", "k_means", "leading_directions", "memberships_of_new", "merge",
+    "modularity_path", "refine", "select", "weaknesses",
 ]  # fmt: skip

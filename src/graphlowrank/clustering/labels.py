@@ -15,7 +15,8 @@ from ..decoders.penalty import fit_smooth
 from ..graphs.knn import gaussian_weights
 from ..graphs.search import nearest_to
 from ..linalg.svd import rank_of
-from ..preprocessing.sparse import Data
+from ..preprocessing.missing import has_missing
+from ..preprocessing.sparse import Data, is_sparse
 from ..sampling.nodes import SampledNodes
 from .kmeans import Scores, cluster_scores, k_means, leading_directions
 
@@ -112,8 +113,31 @@ def _match(membership: Array, reference: Array) -> Array:
     return membership[:, columns]
 
 
-def labels_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int) -> Array:
-    """Labels (n,) of new samples from their nearest training samples.
+def cluster_means(X: Data, labels: Array, n_clusters: int) -> Array:
+    """Mean (n_clusters, n_features) of the observed entries of each cluster; where there are none, that of all samples.
+
+    In double precision, one cluster at a time.
+    """
+    everything = _observed_mean(X)
+    means = np.tile(everything, (n_clusters, 1))
+    for number in np.unique(labels):
+        mean = _observed_mean(X[labels == number])
+        means[number] = np.where(np.isnan(mean), everything, mean)
+    return means
+
+
+def _observed_mean(X: Data) -> Array:
+    """Mean (p,) of the observed entries of each feature, NaN if there are none."""
+    if is_sparse(X):
+        return X.mean()
+    if not has_missing(X):
+        return X.mean(axis=0, dtype=np.float64)
+    count = (~np.isnan(X)).sum(axis=0)
+    return np.divide(np.nansum(X, axis=0, dtype=np.float64), count, out=np.full(X.shape[1], np.nan), where=count > 0)
+
+
+def memberships_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int) -> Array:
+    """Soft labels (n, n_clusters) of new samples from their nearest training samples.
 
     A new sample gets the mean of its neighbors' soft labels, weighted by the graph's kernel: the value that label
     interpolation gives a node added to the neighbor graph.
@@ -126,4 +150,5 @@ def labels_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int)
     weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))
     starts = np.arange(0, indices.size + 1, indices.shape[1])
     edges = sp.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(X), len(training)))
-    return np.asarray(edges @ soft_labels).argmax(axis=1)
+    shares = np.asarray(edges @ soft_labels)
+    return shares / shares.sum(axis=1, keepdims=True)

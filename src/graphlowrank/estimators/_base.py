@@ -135,6 +135,7 @@ class GraphEstimator(BaseEstimator):
             getattr(self, "n_iter_", 0),
             getattr(self, "converged_", True),
             self.stage_seconds_,
+            getattr(self, "alternatives_", ()),
         )
 
     def _run(self, options: Options, work: Callable[[Run], Result]) -> Result:

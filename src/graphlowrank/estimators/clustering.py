@@ -4,31 +4,32 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-import numpy as np
 from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import limit_threads
 from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
-from ..clustering import labels_of_new
+from ..clustering import cluster_means, memberships_of_new, weaknesses
+from ..exceptions import WeakClustersWarning
 from ..options import Options
 from ..pipeline import cluster
 from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
-from ..preprocessing.sparse import count_distinct, like, own_copy
+from ..preprocessing.sparse import like, own_copy
 from ..records import LossWeights
 from ._base import PipelineEstimator
 
 
 @dataclass(eq=False, repr=False)
-class CompressiveClustering(ClusterMixin, PipelineEstimator):
+class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PipelineEstimator):
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
     Graphs are built, samples and features drawn, and FRPCAG solved on the small matrix as in :class:`CompressivePCA`,
     at several gammas. K-means, and merged finer clusters of k-means, propose partitions of the kept samples. The best
-    are interpolated over the graph of all samples and refined there, and the one of lowest conductance is the answer.
+    are interpolated over the graph of all samples and refined there. Of those of nearly the lowest conductance, the one
+    that the others agree with most is the answer. It does not depend on the order of up to 20000 samples.
 
     Parameters
     ----------
@@ -36,14 +37,14 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         Number of clusters; "auto" estimates it from the eigengap or the modularity of neighbor graphs.
     scaling : {"auto", "none", "samples", "features"}, default="auto"
         "samples" standardizes each sample, "features" each feature; "auto" scales features if they are in different
-        units, else chooses the scaling whose neighbor graph has the clearest clusters.
+        units, else clusters some samples in each scaling and chooses the one of lowest conductance.
     partition : {"graph", "k-means"}, default="graph"
         "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
         labels interpolated over the sample graph.
     scores : {"auto", "whitened", "scaled"}, default="auto"
         What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and samples of unit
         length, so that strong factors (illumination) do not dominate; "scaled", principal scores as in the paper;
-        "auto" prefers whitened scores unless scaled ones have a conductance lower by 0.03.
+        "auto" tries both.
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
@@ -93,6 +94,11 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         Cluster of each training sample.
     soft_labels_, confidence_ : ndarray of shape (n_samples, n_clusters) and (n_samples,)
         Membership, whose rows sum to 1; that of each sample in its own cluster, the largest of its row.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Mean of the training samples of each cluster, in the units of the data.
+    alternatives_ : tuple of Alternative
+        Different partitions (``labels``) of nearly the same ``conductance``, and their ``agreement`` with ``labels_``
+        (adjusted Rand index). A warning is issued if there are any.
     conductance_ : float
         Mean conductance of the clusters on the sample graph; NaN without a sample graph, and for "k-means".
     n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_ : int, str, str, float, float
@@ -149,16 +155,12 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, clusters.scores
         self.gamma_samples_, self.gamma_features_ = clusters.gammas
         self.rank_ = clusters.rank
-        if (n_found := len(np.unique(self.labels_))) < self.n_clusters_:
-            warnings.warn(f"{n_found} clusters were found instead of {self.n_clusters_}; ask for fewer.", stacklevel=3)
         self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
         self.points_, self._distance_model = found.points.X, found.points.model
-        if (n_distinct := count_distinct(self.points_, n_found)) < n_found:
-            warnings.warn(
-                f"only {n_distinct} samples are distinct, so that {n_found} clusters separate equal samples; "
-                f"ask for at most {n_distinct}.",
-                stacklevel=3,
-            )
+        self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        self.alternatives_ = clusters.alternatives
+        for sentence in weaknesses(self.labels_, self.n_clusters_, self.points_, self.conductance_, self.alternatives_):
+            warnings.warn(sentence, WeakClustersWarning, stacklevel=3)
         return found.choices
 
     def _own_data(self, given: MatrixLike) -> None:
@@ -177,9 +179,29 @@ class CompressiveClustering(ClusterMixin, PipelineEstimator):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
+        return self._memberships(X).argmax(axis=1)
+
+    def transform(self, X: MatrixLike) -> Array:
+        """Membership (n_samples, n_clusters_) of samples in each cluster, from their nearest training samples.
+
+        Rows sum to 1; :meth:`predict` returns the cluster of the largest. Training samples are treated like new ones;
+        ``soft_labels_`` are their memberships from the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; missing values (NaN) are imputed.
+        """
+        check_is_fitted(self)
+        return self._memberships(self._validated(X, reset=False))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
-            points = self._points_of_new(X)
-            return labels_of_new(points, self.points_, self.soft_labels_, self._n_neighbors)
+            return memberships_of_new(self._points_of_new(X), self.points_, self.soft_labels_, self._n_neighbors)
 
     def _points_of_new(self, X: Data) -> Data:
         """Return new samples scaled and imputed like the training samples."""

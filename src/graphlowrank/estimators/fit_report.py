@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..auto import Choice
+from ..clustering import Alternative
 from ..graphs import Graph
 
 HUB_RATIO = 10  # largest degree / median degree that is reported
@@ -66,6 +67,8 @@ class FitReport:
         Iterations; whether every solve converged.
     seconds : mapping of str to float
         Time of each stage.
+    alternatives_ : tuple of Alternative
+        Different partitions of nearly the same conductance, if samples were clustered.
     """
 
     model: str
@@ -75,6 +78,7 @@ class FitReport:
     n_iter: int
     converged: bool
     seconds: Mapping[str, float]
+    alternatives_: tuple[Alternative, ...] = ()
 
     def __repr__(self) -> str:
         name = max((len(choice.name) for choice in self.choices), default=0)
@@ -102,7 +106,10 @@ class FitReport:
         """Plain values, for JSON."""
         choices = [{**vars(choice), "value": _plain(choice.value)} for choice in self.choices]
         graphs = [vars(graph) for graph in self.graphs]
-        return {**vars(self), "choices": choices, "graphs": graphs, "seconds": dict(self.seconds)}
+        others = [{"conductance": one.conductance, "agreement": one.agreement} for one in self.alternatives_]
+        return {
+            **vars(self), "choices": choices, "graphs": graphs, "seconds": dict(self.seconds), "alternatives_": others
+        }  # fmt: skip
 
     def _notes(self) -> list[str]:
         """Sentences on graphs, convergence and times."""
@@ -112,7 +119,12 @@ class FitReport:
             convergence = f"{self.n_iter} iterations, {outcome}"
         stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items() if seconds >= 0.005)
         total = f"{sum(self.seconds.values()):.2f} s"
-        return [*map(str, self.graphs), convergence, f"{total}: {stages}" if stages else total]
+        ties = [
+            f"nearly ties with another partition: conductance {one.conductance:.3g}, adjusted Rand index with this one "
+            f"{one.agreement:.2f}"
+            for one in self.alternatives_
+        ]
+        return [*map(str, self.graphs), *ties, convergence, f"{total}: {stages}" if stages else total]
 
 
 def value_text(value: Any) -> str:

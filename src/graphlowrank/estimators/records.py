@@ -9,6 +9,7 @@ import numpy as np
 from .._checks import FLOATS, INDICES, check_range, is_number
 from .._typing import AXES
 from ..auto.choice import Choice
+from ..clustering import Alternative
 from ..decoders import LowRankMatrix
 from ..graphs import Graph
 from ..preprocessing.imputer import LowRankImputer
@@ -29,6 +30,7 @@ class StoredRecord:
 # Dataclasses that models hold, by their names in files. The first name of a class is the one written. When a class is
 # renamed, keep its old name, with the fields that changed: "Old": StoredRecord(New, renamed={"old_field": "field"}).
 RECORDS: dict[str, StoredRecord] = {
+    "Alternative": StoredRecord(Alternative),
     "Choice": StoredRecord(Choice),
     "Graph": StoredRecord(Graph),
     "LowRankMatrix": StoredRecord(LowRankMatrix),
@@ -119,6 +121,8 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return value.center.shape if isinstance(value, LowRankImputer) else value.median.shape
     if isinstance(value, Graph):
         return (value.n_nodes,)
+    if isinstance(value, Alternative):
+        return value.labels.shape
     return (int(value),) if isinstance(value, WHOLE) else value.shape
 
 
@@ -129,6 +133,7 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "components_": Attribute("kp"), "embedding_": Attribute("nk"), "singular_values_": Attribute("k", least=0),
     "n_components_": Attribute("k", WHOLE, least=0), "n_clusters_": Attribute("c", WHOLE, least=1),
     "offset_": Attribute("p"), "feature_scale_": Attribute("p", least=0), "soft_labels_": Attribute("nc", least=0),
+    "cluster_centers_": Attribute("cp"), "alternatives_": Attribute("n", (Alternative,), each=tuple),
     "labels_": Attribute("n", dtypes=INDICES, least=0, below="c"), "confidence_": Attribute("n"),
     "sample_graph_": Attribute("n", (Graph,)), "feature_graph_": Attribute("p", (Graph,)),
     "sample_indices_": Attribute("s", dtypes=INDICES, least=0, below="n"),

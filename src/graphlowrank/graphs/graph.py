@@ -104,6 +104,12 @@ class Graph:
             return Renumbered(self.weights, None)
         return renumber(self.weights, self._search[1] if self.order is None else self.order)
 
+    def permuted(self, order: Array) -> "Graph":
+        """Graph whose node i is node ``order[i]`` of this one."""
+        weights = self.weights[order][:, order]
+        weights.sort_indices()
+        return Graph(weights, validate=False)
+
     def laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
         """Laplacian of the graph, see :func:`graphlowrank.graphs.laplacian`."""
         return laplacian(self.weights, kind)

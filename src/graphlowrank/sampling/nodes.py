@@ -3,7 +3,7 @@
 Nodes are drawn without replacement, uniformly (M_c and M_r of the paper) or by a distribution.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from .._checks import is_count
 from .._typing import Array, RandomState
 from ..graphs import Graph, GraphLike, as_graph
+from ..graphs.locality import inverse_order
 from ..graphs.spectrum import smooth_signals
 from .coherence import optimal_distribution
 
@@ -51,6 +52,17 @@ class SampledNodes:
     def root_weights(self) -> Array:
         """(m,) square roots of the importance weights."""
         return np.ones(len(self.indices)) if self.weights is None else np.sqrt(self.weights)
+
+    def restored(self, order: Array) -> Self:
+        """Kept nodes of a graph, from those of the graph whose node i is node ``order[i]``."""
+        kept = order[self.indices]
+        by = np.argsort(kept)
+        return replace(
+            self,
+            graph=None if self.graph is None else self.graph.permuted(inverse_order(order)),
+            indices=kept[by],
+            weights=None if self.weights is None else self.weights[by],
+        )
 
     def loss_weights(self, given: Array | None) -> Array | None:
         """Given loss weights (n,) of the kept nodes, times their importance weights (m,); None for ones."""

@@ -1,0 +1,36 @@
+"""What is weak about a partition, in sentences."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from .._typing import Array
+from ..preprocessing.sparse import Data, count_distinct
+from .selection import Alternative
+
+TINY = 0.01  # of the mean size of a cluster
+
+
+def weaknesses(
+    labels: Array, n_clusters: int, points: Data, conductance: float, alternatives: Sequence[Alternative]
+) -> Iterator[str]:
+    """Yield a sentence for each reason not to rely on the labels (n_samples,) of ``points``."""
+    sizes = np.bincount(labels, minlength=n_clusters)
+    n_found = int(np.count_nonzero(sizes))
+    if n_found < n_clusters:
+        yield f"{n_found} clusters were found instead of {n_clusters}; ask for fewer."
+    n_distinct = count_distinct(points, n_found)
+    if n_distinct < n_found:
+        yield (
+            f"only {n_distinct} samples are distinct, so that {n_found} clusters separate equal samples; "
+            f"ask for at most {n_distinct}."
+        )
+    least = int(sizes[sizes > 0].min())
+    if least < TINY * len(labels) / n_clusters:
+        yield f"the smallest cluster has {least} of {len(labels)} samples, less than 1 % of the mean size."
+    if alternatives:
+        other = alternatives[0]
+        yield (
+            f"another partition has nearly the same conductance ({other.conductance:.3g} and {conductance:.3g}), but "
+            f"an adjusted Rand index of {other.agreement:.2f} with this one: see report_.alternatives_."
+        )
