@@ -29,6 +29,7 @@ from .clustering import (
     decode_labels,
     leading_directions,
     select,
+    spectral_directions,
 )
 from .decoders import Decoded
 from .graphs import LaplacianKind, as_graph, knn_graph
@@ -335,6 +336,10 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
             kinds: list[Scores] = ["whitened", "scaled"] if scaled_too else ["whitened"]
             for kind in kinds if is_auto(options.scores) else [options.scores]:
                 found += candidates(directions, graph.weights, n_clusters, kind, gammas[0], run.rng, weights[0])
+    if is_auto(options.scores):
+        with run.progress.stage("partitions"):
+            directions = spectral_directions(graph.weights, n_clusters)
+            found += candidates(directions, graph.weights, n_clusters, "spectral", path[-1][0], run.rng)
     with run.progress.stage("decoding"):
         partition = select(found, compressed.samples, n_clusters, options.gamma_labels)
     taken = partition.candidate

@@ -8,12 +8,16 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
+from graphlowrank import CompressiveClustering
 from graphlowrank.clustering import Candidate, consensus, merge, modularity_path, refine, refinement, select
+from graphlowrank.clustering.kmeans import inertia, spectral_directions
 from graphlowrank.clustering.selection import adjusted_rand_indices, neighbor_shares
 from graphlowrank.graphs import Graph, knn_graph
-from graphlowrank.metrics import conductance, modularity
+from graphlowrank.metrics import clustering_error, conductance, modularity
 from graphlowrank.sampling import SampledNodes
 
 
@@ -132,8 +136,8 @@ def test_merging_joins_the_halves_of_cliques():
     assert conductance(W, merged) == pytest.approx(conductance(W, y))
 
 
-def candidate(W, labels, n_clusters):
-    return Candidate(labels, 1.0, "whitened", "k-means", conductance(W, labels, n_clusters), 3)
+def candidate(W, labels, n_clusters, gamma=1.0):
+    return Candidate(labels, gamma, "whitened", "k-means", conductance(W, labels, n_clusters), 3)
 
 
 def test_the_lowest_conductance_is_selected():
@@ -157,12 +161,44 @@ def test_among_ties_the_partition_is_selected_that_others_agree_with():
     side = SampledNodes(Graph(W), np.arange(80), None)
     first, second = np.isin(y, [0, 1]).astype(int), np.isin(y, [1, 2]).astype(int)
     for votes, winner, other in (([first, second, second], second, first), ([second, first, first], first, second)):
-        chosen = select([candidate(W, one, 2) for one in votes], side, 2)
+        chosen = select([candidate(W, one, 2, gamma) for gamma, one in enumerate(votes)], side, 2)
         assert_array_equal(chosen.labels, winner)
+        same_source = select([candidate(W, one, 2, gamma=len(set(one[:40]))) for one in votes], side, 2)
+        assert_array_equal(same_source.labels, votes[0])  # one vote each: a tie
         (tie,) = chosen.alternatives
         assert_array_equal(tie.labels, other)
         assert tie.conductance == pytest.approx(chosen.conductance)
         assert tie.agreement == pytest.approx(adjusted_rand_score(first, second))
+
+
+def test_circles_are_found_by_the_smoothest_signals():
+    """No candidate of the low-rank matrix has them: its features are the two coordinates."""
+    X, y = make_circles(400, noise=0.03, factor=0.4, random_state=0)
+    model = CompressiveClustering(2, random_state=0).fit(X)
+    assert clustering_error(y, model.labels_) == 0
+    assert model.scores_ == "spectral"
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), density=st.sampled_from([0.02, 0.2]))
+def test_spectral_directions_are_eigenvectors_of_the_regularized_graph(seed, density):
+    W = random_graph(seed, density=density)
+    vectors, ones = spectral_directions(W, 4)
+    degrees = W.sum(axis=1)
+    extra = 1e-3 * degrees.mean() if W.nnz else 1.0
+    root = 1 / np.sqrt(degrees + extra)
+    dense = root[:, None] * (W.toarray() + extra / 30) * root
+    assert_allclose(ones, 1)
+    assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-8)
+    top = np.linalg.eigvalsh(dense)[-4:].sum()
+    if W.nnz:
+        assert np.trace(vectors.T @ dense @ vectors) == pytest.approx(top, abs=1e-3)
+
+
+def test_inertia_is_that_of_k_means(rng):
+    points = rng.standard_normal((50, 3))
+    model = KMeans(4, n_init=1, random_state=0).fit(points)
+    assert inertia(points, model.labels_) == pytest.approx(model.inertia_)
 
 
 @settings(max_examples=20, deadline=None)

@@ -12,7 +12,7 @@ from ..options import Options, check_count, is_auto
 from ..sampling import required_samples
 from .choice import AS_GIVEN, Choice
 
-MIN_SAMPLES, MAX_SAMPLE_RATE = 1000, 10.0  # fewer samples are not worth compressing; keep at least a tenth
+MIN_SAMPLES, MAX_SAMPLE_RATE = 3000, 10.0  # fewer samples are not worth compressing; keep at least a tenth
 MIN_FEATURES, MAX_FEATURE_RATE = 500, 4.0
 MAX_ENTRIES = 5_000_000  # of the compressed matrix: a solve takes about a second
 DISTORTION, FAILURE = 0.5, 0.1  # of the restricted isometry: distortion, and probability of more

@@ -13,7 +13,7 @@
 """
 
 from ..metrics import conductance
-from .kmeans import Scores, k_means, leading_directions
+from .kmeans import Scores, k_means, leading_directions, spectral_directions
 from .labels import Labels, cluster_means, consensus, decode_labels, memberships_of_new
 from .refinement import MIN_SHARE, merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, candidates, select
@@ -22,5 +22,5 @@ from .weaknesses import weaknesses
 __all__ = [
     "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "cluster_means",
     "conductance", "consensus", "decode_labels", "k_means", "leading_directions", "memberships_of_new", "merge",
-    "modularity_path", "refine", "select", "weaknesses",
+    "modularity_path", "refine", "select", "spectral_directions", "weaknesses",
 ]  # fmt: skip

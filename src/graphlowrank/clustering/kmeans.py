@@ -1,9 +1,11 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
 import warnings
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -12,10 +14,12 @@ from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.svd import leading_svd, rank_of
 
-Scores = Literal["whitened", "scaled"]
+Scores = Literal["whitened", "scaled", "spectral"]
 
 DIRECTIONS_PER_CLUSTER = 1.5  # chosen on six data sets: fewer lose small clusters, more let noise in
 MIN_SINGULAR_RATIO = 1e-3  # below, whitening would amplify noise
+SPECTRAL_TOL = 1e-4  # of eigenvalues
+REGULARIZATION = 1e-3  # mean degrees that are spread over all pairs of nodes
 
 
 def k_means(
@@ -53,6 +57,14 @@ def k_means(
         return np.asarray(model.predict(points))
 
 
+def inertia(points: Array, labels: Array) -> float:
+    """Sum of the squared distances of the points (n, d) to the means of their clusters."""
+    sums = np.zeros((int(labels.max()) + 1, points.shape[1]))
+    np.add.at(sums, labels, points)
+    counts = np.maximum(np.bincount(labels), 1)
+    return float(np.sum(points.astype(np.float64) ** 2) - np.sum(sums**2 / counts[:, None]))
+
+
 def leading_directions(
     X_small: Array, n_clusters: int, sample_weights: Array | None = None, feature_weights: Array | None = None
 ) -> tuple[Array, Array]:
@@ -68,6 +80,31 @@ def leading_directions(
     return left / rows, values
 
 
+def spectral_directions(weights: sp.csr_array, n_clusters: int) -> tuple[Array, Array]:
+    """Smoothest signals (n_nodes, n_clusters) of a graph, and ones (n_clusters,) for their singular values.
+
+    The leading eigenvectors of the normalized adjacency matrix, regularized by weak edges between all nodes: without
+    them, the first would be indicators of tiny components. They are the limit of the low-rank model for large
+    gamma_samples, and find clusters that are not convex.
+    """
+    n = weights.shape[0]
+    k = min(n_clusters, n - 1)
+    degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
+    extra = max(REGULARIZATION * float(degrees.mean()), np.finfo(np.float64).tiny)
+    root = 1 / np.sqrt(degrees + extra)
+
+    def adjacency(x: Array) -> Array:
+        scaled = root * x.ravel()
+        return root * (weights @ scaled + extra * scaled.mean())
+
+    operator = LinearOperator((n, n), matvec=adjacency, dtype=np.float64)
+    try:
+        vectors = eigsh(operator, k, which="LA", v0=np.cos(np.arange(n)), tol=SPECTRAL_TOL)[1]
+    except ArpackNoConvergence as error:
+        vectors = error.eigenvectors
+    return vectors[:, ::-1], np.ones(vectors.shape[1])
+
+
 def _n_directions(n_clusters: int, shape: tuple[int, ...]) -> int:
     return min(int(np.ceil(DIRECTIONS_PER_CLUSTER * n_clusters)), *shape)
 
@@ -79,12 +116,12 @@ def cluster_scores(left: Array, values: Array, n_clusters: int, scores: str) -> 
     factors (illumination of faces) and faint samples do not dominate. It falls back to "scaled" if there are fewer
     directions than clusters. "scaled" are the principal scores: k-means on the low-rank matrix itself, as in the paper.
     """
-    if scores not in ("whitened", "scaled"):
-        raise ValueError(f"scores must be 'whitened' or 'scaled', got {scores!r}.")
+    if scores not in get_args(Scores):
+        raise ValueError(f"scores must be 'whitened', 'scaled' or 'spectral', got {scores!r}.")
     n_directions = _n_directions(n_clusters, (len(left), len(values)))
     present = values[:n_directions] >= MIN_SINGULAR_RATIO * values[0]
     # Fewer directions than clusters: clusters differ by distance along them, which whitening would remove.
-    if scores == "scaled" or present.sum() < n_clusters:
+    if scores == "scaled" or (scores == "whitened" and present.sum() < n_clusters):
         k = n_directions if scores == "whitened" else max(rank_of(values), 1)
         points, scores = left[:, :k] * values[:k], "scaled"
     else:

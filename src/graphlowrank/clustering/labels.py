@@ -95,6 +95,8 @@ def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     so on, until every cluster has at least half of the samples it has there.
     """
     own = memberships[first]
+    if len(memberships) == 1:
+        return own
     n_clusters, reference = own.shape[1], own.argmax(axis=1)
     others = np.sum([_match(one, reference) for at, one in enumerate(memberships) if at != first], axis=0)
     sizes = np.bincount(reference, minlength=n_clusters)

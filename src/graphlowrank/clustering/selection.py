@@ -16,7 +16,7 @@ from ..linalg.blocks import evenly_spaced
 from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
-from .kmeans import Scores, cluster_scores, k_means
+from .kmeans import Scores, cluster_scores, inertia, k_means
 from .labels import interpolate_labels
 from .refinement import MIN_SHARE, merge, refine
 
@@ -27,7 +27,7 @@ MIN_FINE_SIZE = 20  # mean size of a fine cluster: links between smaller ones ar
 MAX_MEMBERSHIPS = 3e6  # samples x clusters x candidates to interpolate
 MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
 ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
-TIE_RTOL, TIE_ATOL = 0.1, 1e-3  # differences of conductance up to here depend on the draw of the kept samples
+TIE_RTOL, TIE_ATOL = 0.04, 1e-3  # differences of conductance up to here depend on the draw of the kept samples
 DIFFERENT = 0.8  # adjusted Rand index below which two partitions are different answers
 MAX_ALTERNATIVES = 3
 AGREEMENT_SAMPLES = 2000  # on which partitions are compared
@@ -83,7 +83,7 @@ def candidates(
     rng: np.random.RandomState,
     sample_weights: Array | None = None,
 ) -> list[Candidate]:
-    """Partitions from one low-rank matrix: the best k-means start by conductance, and merged finer clusters.
+    """Partitions from one low-rank matrix: k-means starts that are best by conductance or inertia, and merged finer ones.
 
     ``directions`` are the leading ones of the compressed matrix, ``weights`` the edge weights of the graph of the kept
     samples, ``sample_weights`` their importance weights; ``gamma`` is recorded in the candidates.
@@ -99,7 +99,9 @@ def candidates(
         return Candidate(labels, gamma, used, method, value, rank)
 
     starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
-    found = [min(starts, key=lambda one: one.conductance)]
+    by_conductance = min(starts, key=lambda one: one.conductance)
+    by_inertia = min(starts, key=lambda one: inertia(points, one.labels))
+    found = [by_conductance] if by_inertia is by_conductance else [by_conductance, by_inertia]
     for factor in FINE_FACTORS:
         if len(points) >= MIN_FINE_SIZE * factor * n_clusters:
             fine = partition(factor * n_clusters, fewer=True)
@@ -111,8 +113,9 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     """Interpolate the best candidates over all samples, refine them, and return the most central of the best.
 
     Several partitions often have nearly the same conductance, and which of them has the lowest depends on the draw of
-    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.1 c_min + 0.001))``, and
-    the one with the highest weighted mean agreement with all others (adjusted Rand index) is returned.
+    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and
+    the one with the highest weighted mean agreement with all others (adjusted Rand index) is returned. The candidates
+    of one source (gamma and scores) share the weight of the best of them.
     ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
@@ -125,7 +128,7 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     values = np.array([conductance(weights, labels, n_clusters, min_share=MIN_SHARE) for labels in refined])
     agreements = adjusted_rand_indices(refined, n_clusters)
     excess = (values - values.min()) / (TIE_RTOL * values.min() + TIE_ATOL)
-    best = int((agreements @ np.exp(-excess)).argmax())
+    best = int((agreements @ _votes(shortlist, np.exp(-excess))).argmax())
     alternatives: list[int] = []
     for other in np.argsort(values, kind="stable"):
         different = (agreements[other, [best, *alternatives]] < DIFFERENT).all()
@@ -138,6 +141,14 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
         conductance(weights, refined[best], n_clusters),
         tuple(Alternative(refined[one], float(values[one]), float(agreements[one, best])) for one in alternatives),
     )
+
+
+def _votes(shortlist: Sequence[Candidate], weights: Array) -> Array:
+    """Weights of the candidates, scaled so that those of each source have together the weight of its best."""
+    sources = np.unique([f"{one.gamma} {one.scores}" for one in shortlist], return_inverse=True)[1]
+    best = np.zeros(sources.max() + 1)
+    np.maximum.at(best, sources, weights)
+    return weights * (best / np.bincount(sources, weights=weights))[sources]
 
 
 def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array:
