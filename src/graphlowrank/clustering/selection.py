@@ -105,15 +105,27 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     return Partition(labels, neighbor_shares(weights, labels, n_clusters), candidate, value)
 
 
-def n_interpolated(cost: int) -> int:
-    """Candidates that are interpolated, if there are as many; ``cost`` is samples times clusters."""
-    return min(2 * max(MIN_PER_METHOD, int(MAX_MEMBERSHIPS / cost / 2)), MAX_CANDIDATES)
+def n_interpolated(n_samples: int, n_kept: int, n_clusters: int, *, one_gamma: bool = False) -> int:
+    """Candidates that are interpolated, if both kinds of scores are tried, along the path of gammas or at one."""
+    n_solutions, per_method = (2 if one_gamma else 7), _n_per_method(n_samples * n_clusters)
+    n_finer = sum(n_kept >= MIN_FINE_SIZE * factor * n_clusters for factor in FINE_FACTORS)
+    return min(per_method, n_solutions) + min(per_method, n_finer * n_solutions)
+
+
+def n_k_means(n_kept: int, n_clusters: int) -> int:
+    """K-means runs for one solution, in runs with ``n_clusters`` clusters."""
+    return N_STARTS + sum(factor for factor in FINE_FACTORS if n_kept >= MIN_FINE_SIZE * factor * n_clusters)
+
+
+def _n_per_method(cost: int) -> int:
+    """Candidates of a method to interpolate, if there are as many; ``cost`` is samples times clusters."""
+    return min(max(MIN_PER_METHOD, int(MAX_MEMBERSHIPS / cost / 2)), MAX_CANDIDATES // 2)
 
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best candidates of each method by conductance on the graph of the kept samples."""
     ordered = sorted(found, key=lambda one: one.conductance + _handicap(one, found))
-    length = n_interpolated(cost) // 2
+    length = _n_per_method(cost)
     by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
     return by_k_means[:length] + merged[:length]
 
