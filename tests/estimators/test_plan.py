@@ -185,6 +185,12 @@ def test_sparse_data_can_be_planned():
     assert plan(*X.shape, n_clusters=5, data=X).seconds > 0
 
 
+def test_rows_may_be_a_list_or_none_at_all(clockwork):
+    assert plan(500, 2, n_clusters=2, data=[[1.0, 2.0]] * 30).gigabytes > 0
+    assert plan(500, 2, n_clusters=2, data=np.empty((0, 2))).gigabytes > 0
+    assert plan(500, 2, n_clusters=2, data=sp.csr_array((0, 2))).gigabytes > 0
+
+
 def test_copies_add_to_the_memory():
     dense, sparse = size(n_samples=100_000), size(n_samples=100_000, stored=10.0)
     data, peak = 100_000 * 400 * 4, dense.stage_bytes("decoding")

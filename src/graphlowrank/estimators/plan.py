@@ -168,15 +168,13 @@ def plan(
         options["n_neighbors"] = choose_n_neighbors(auto, n_samples).value
     settings = Options.of(options)
     kept = n_kept(settings, (n_samples, n_features), n_clusters)
-    if itemsize is None:
-        itemsize = 4 if data is None else float_type(data.dtype).itemsize
-    rows: Any = data
+    rows: Any = data if data is None or sp.issparse(data) else np.asarray(data)
     stored = rows.nnz / max(rows.shape[0], 1) if sp.issparse(data) else None
-    n_neighbors = int(options["n_neighbors"])
-    size = FitSize(
-        task, n_samples, n_features, n_clusters, n_neighbors, kept, itemsize, stored, settings.neighbors
-    )  # fmt: skip
-    pilot = _Pilot(size, options, data, random_state).with_search()
+    if itemsize is None:
+        itemsize = 4 if rows is None else float_type(rows.dtype).itemsize
+    neighbors = int(options["n_neighbors"]), settings.neighbors
+    size = FitSize(task, n_samples, n_features, n_clusters, kept, itemsize, stored, *neighbors)
+    pilot = _Pilot(size, options, rows, random_state).with_search()
     seconds, loading, scaling = pilot.extrapolate()
     copies = {"scaled": scaling != "none", "imputed": "imputation" in seconds}
     stages = tuple(Stage(name, value, pilot.size.stage_bytes(name, **copies) / 1e9) for name, value in seconds.items())
@@ -206,10 +204,10 @@ class _Pilot:
         rng, dtype = np.random.RandomState(self.seed), np.float32 if self.size.itemsize == 4 else np.float64
         n_given = 0 if self.data is None else self.data.shape[0]
         chosen = rng.permutation(max(n, n_given))[:n] % max(n_given, 1)
-        if sp.issparse(self.data):
+        if n_given and sp.issparse(self.data):
             return sp.csr_array(sp.csr_array(self.data)[chosen], dtype=dtype)
         if n_given:
-            rows = np.array(np.asarray(self.data)[chosen], dtype=dtype, order="C")
+            rows = np.array(self.data[chosen], dtype=dtype, order="C")
             missing = np.isnan(rows)  # each row and each column needs a value, also in this part of the data
             rows[missing.all(axis=1), 0] = 0
             rows[0, missing.all(axis=0)] = 0
@@ -233,10 +231,9 @@ class _Pilot:
             return size.n_samples, size.kept
         (samples, features), k = size.kept, size.n_clusters
         samples = min(max(rows * samples // size.n_samples, MIN_KEPT, 2 * k), samples)
-        return rows, (
-            samples,
-            min(features, max(MAX_SOLVER_ENTRIES // samples, k) if size.task == "recover" else features),
-        )
+        if size.task == "recover":
+            features = min(features, max(MAX_SOLVER_ENTRIES // samples, k))
+        return rows, (samples, features)
 
     def extrapolate(self) -> tuple[dict[str, float], float, str]:
         """Return the seconds of each stage on all samples, those of loading compiled code, and the scaling."""

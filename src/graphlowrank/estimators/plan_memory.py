@@ -23,10 +23,10 @@ class FitSize:
     n_samples: int
     n_features: int
     n_clusters: int  # or rank
-    n_neighbors: int
     kept: tuple[int, int]  # samples and features of the compressed matrix
     itemsize: int
     stored: float | None  # entries that a sparse sample stores, on average; None for dense data
+    n_neighbors: int
     search: str  # name of the neighbor search
 
     @property
