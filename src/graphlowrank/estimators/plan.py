@@ -133,9 +133,9 @@ def plan(
     """Predict the time and memory of :class:`CompressiveClustering` or :class:`CompressivePCA` on this machine.
 
     A fit to at most 8000 samples is timed, and the time of each stage is extrapolated to ``n_samples``; memory is
-    computed from the sizes of the arrays. Expect the actual time within a factor of 1.7, and the memory within 1.3, if
+    computed from the sizes of the arrays. Expect the actual time within a factor of 2, and the memory within 1.3, if
     rows are given. The number of iterations of the solver depends on the data, so recovery of a large matrix may take
-    longer than predicted without ``data``.
+    longer than predicted, above all without ``data``.
 
     Parameters
     ----------
