@@ -7,7 +7,10 @@ from graphlowrank.options import Options
 
 
 def test_the_compressed_matrix_stays_small_for_any_number_of_features():
-    assert n_kept(Options(), (5000, 16_000)) == (1000, 4000)
+    assert n_kept(Options(), (5000, 16_000)) == (1250, 4000)
+    assert n_kept(Options(), (3000, 100)) == (3000, 100)
+    assert n_kept(Options(), (10_000, 100)) == (3000, 100)
+    assert n_kept(Options(), (100_000, 100)) == (10_000, 100)
     for n, p in ((5000, 1_000_000), (300, 1_000_000), (10**6, 10**6)):
         rows, columns = n_kept(Options(), (n, p))
         assert rows * columns <= 100 * MAX_ENTRIES  # a tenth of the samples at least

@@ -12,7 +12,8 @@ from ..options import Options, check_count, is_auto
 from ..sampling import required_samples
 from .choice import AS_GIVEN, Choice
 
-MIN_SAMPLES, MAX_SAMPLE_RATE = 3000, 10.0  # fewer samples are not worth compressing; keep at least a tenth
+MIN_SAMPLES, MAX_SAMPLE_RATE = 1000, 10.0  # keep at least so many, and at least a tenth
+ENOUGH_SAMPLES = 3000  # fewer are not compressed, unless they have very many features: answers would depend on the draw
 MIN_FEATURES, MAX_FEATURE_RATE = 500, 4.0
 MAX_ENTRIES = 5_000_000  # of the compressed matrix: a solve takes about a second
 DISTORTION, FAILURE = 0.5, 0.1  # of the restricted isometry: distortion, and probability of more
@@ -55,7 +56,7 @@ def enough_samples(n_features: int, rank: int | None) -> int:
     """Return how many samples the paper's restricted isometry asks for, if the compressed matrix stays small."""
     rank = rank or DEFAULT_RANK
     bound = required_samples(rank**0.5, rank, DISTORTION, FAILURE, joint=False)
-    return max(MIN_SAMPLES, min(bound, MAX_ENTRIES // max(n_features, 1)))
+    return max(MIN_SAMPLES, min(max(bound, ENOUGH_SAMPLES), MAX_ENTRIES // max(n_features, 1)))
 
 
 def downsampling_choice(options: Options, shape: tuple[int, int], kept: tuple[int, int], rank: int | None) -> Choice:
@@ -63,7 +64,7 @@ def downsampling_choice(options: Options, shape: tuple[int, int], kept: tuple[in
     value = f"{kept[0]} of {shape[0]} samples, {kept[1]} of {shape[1]} features"
     reason = AS_GIVEN
     if is_auto(options.downsampling) and all(given is None for given in options.given_indices()):
-        reason = f"too small to benefit from subsampling ({MIN_SAMPLES} samples, {MIN_FEATURES} features)"
+        reason = f"too small to benefit from subsampling ({ENOUGH_SAMPLES} samples, {MIN_FEATURES} features)"
         if kept != shape:
             reason = f"a tenth, at least {enough_samples(kept[1], rank)} samples"
     return Choice("downsampling", value, reason)

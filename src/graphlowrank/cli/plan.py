@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._typing import Array
-from ..estimators.plan import PILOT_SAMPLES, Plan, Task, plan
+from ..estimators.plan import MAX_ROWS, Plan, Task, plan
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import dense, float_type, most_variable
 from .console import Show, print_warnings
@@ -26,17 +27,17 @@ def run_plan(
     rows = pilot_rows(values)
     if top_features is not None and top_features < n_features:
         rows = rows[:, most_variable([rows], top_features)]
-    show(f"timing fits to {len(rows)} samples x {rows.shape[1]} features")
+    show(f"timing fits to {rows.shape[0]} samples x {rows.shape[1]} features")
     with print_warnings(to_option_names):
-        found = plan(
-            n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, itemsize=rows.itemsize, **options
-        )  # fmt: skip
+        found = plan(n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, **options)
     return found, None if table.columns is None else table.columns.as_dict()
 
 
-def pilot_rows(values: Any) -> Array:
-    """Return evenly spaced rows, dense, with NaN for values that are missing or infinite."""
-    rows = values[evenly_spaced(values.shape[0], PILOT_SAMPLES[1])]
+def pilot_rows(values: Any) -> Array | sp.csr_array:
+    """Return evenly spaced rows: sparse if the table is, and complete; else dense, NaN where missing or infinite."""
+    rows = values[evenly_spaced(values.shape[0], MAX_ROWS)]
+    if sp.issparse(rows) and np.isfinite(rows.data).all():
+        return sp.csr_array(rows, dtype=float_type(rows.dtype))
     rows = dense(rows).astype(float_type(rows.dtype))
     rows[~np.isfinite(rows)] = np.nan
     return rows

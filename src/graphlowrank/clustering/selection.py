@@ -83,7 +83,7 @@ def candidates(
     rng: np.random.RandomState,
     sample_weights: Array | None = None,
 ) -> list[Candidate]:
-    """Partitions from one low-rank matrix: k-means starts that are best by conductance or inertia, and merged finer ones.
+    """Partitions from one matrix: the best k-means starts by conductance and by inertia, and merged finer clusters.
 
     ``directions`` are the leading ones of the compressed matrix, ``weights`` the edge weights of the graph of the kept
     samples, ``sample_weights`` their importance weights; ``gamma`` is recorded in the candidates.
@@ -164,15 +164,27 @@ def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array
     return np.divide(together - expected, scale, out=np.ones((m, m)), where=scale > 0)
 
 
-def n_interpolated(cost: int) -> int:
-    """Candidates that are interpolated, if there are as many; ``cost`` is samples times clusters."""
-    return min(2 * max(MIN_PER_METHOD, int(MAX_MEMBERSHIPS / cost / 2)), MAX_CANDIDATES)
+def n_interpolated(n_samples: int, n_kept: int, n_clusters: int, *, one_gamma: bool = False) -> int:
+    """Candidates that are interpolated, if both kinds of scores are tried, along the path of gammas or at one."""
+    n_sources, per_method = (3 if one_gamma else 8), _n_per_method(n_samples * n_clusters)  # spectral ones included
+    n_finer = sum(n_kept >= MIN_FINE_SIZE * factor * n_clusters for factor in FINE_FACTORS)
+    return min(per_method, 2 * n_sources) + min(per_method, n_finer * n_sources)
+
+
+def n_k_means(n_kept: int, n_clusters: int) -> int:
+    """K-means runs for one solution, in runs with ``n_clusters`` clusters."""
+    return N_STARTS + sum(factor for factor in FINE_FACTORS if n_kept >= MIN_FINE_SIZE * factor * n_clusters)
+
+
+def _n_per_method(cost: int) -> int:
+    """Candidates of a method to interpolate, if there are as many; ``cost`` is samples times clusters."""
+    return min(max(MIN_PER_METHOD, int(MAX_MEMBERSHIPS / cost / 2)), MAX_CANDIDATES // 2)
 
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best candidates of each method by conductance on the graph of the kept samples."""
     ordered = sorted(found, key=lambda one: one.conductance)
-    length = n_interpolated(cost) // 2
+    length = _n_per_method(cost)
     by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
     return by_k_means[:length] + merged[:length]
 

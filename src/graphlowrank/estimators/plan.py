@@ -1,41 +1,52 @@
 """Predict the time and memory of a fit."""
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._typing import Array
-from ..auto import n_kept
-from ..clustering.selection import n_interpolated
-from ..graphs import knn_graph
+from ..auto import choose_n_neighbors, n_kept
+from ..auto.scaling import TRIAL_SAMPLES
+from ..clustering.refinement import COMPILED_ABOVE
+from ..clustering.selection import n_interpolated, n_k_means
 from ..graphs.search import compares_all_pairs
-from ..options import Options, check_choice, check_count
+from ..options import Options, check_choice, check_count, is_auto
 from ..pipeline import FEATURE_GRAPH_SAMPLES
-from ..preprocessing.imputer import FIT_ROWS, MAX_ROUNDS
-from ..preprocessing.missing import has_missing
+from ..preprocessing import imputer, outlier_filter
+from ..preprocessing.counts import float_type
+from ..preprocessing.sparse import as_shifted_sparse
 from . import CompressiveClustering, CompressivePCA
+from .plan_memory import FitSize
 
 Task = Literal["cluster", "recover"]
 
-PILOT_SAMPLES = (1500, 6000)  # of the two pilot fits; their difference gives the growth of each stage
-SEARCH_PILOT_SAMPLES = (6000, 18_000)  # of the approximate neighbor search
-SEARCH_EXPONENT = 1.15  # growth of that search: 1.8 s for 1e5 samples of 50 numbers, 24 s for 1e6
+# Rows of the timed fit: up to as many as keep 800, on which gammas are chosen, at the usual downsampling.
+MIN_ROWS, MAX_ROWS, MAX_ENTRIES = 1000, 8000, 5_000_000
+MIN_KEPT = 400  # of them, fewer only if the data have fewer
+SEARCH_ROWS = 500  # that show how many entries sparse samples share
+SPARSE_COST = 20  # of a stored entry, in entries of dense rows
+MAX_SOLVER_ENTRIES = 600_000  # of its compressed matrix, for recovery, which may take a thousand iterations
+PARTITION_SAMPLES, PARTITION_ENTRIES = 2500, 2_000_000  # k-means fits its centers on no more samples
 
-# Stages that are not extrapolated linearly in the number of samples.
-CONSTANT_STAGES = ("outliers", "number of clusters")  # look at a fixed number of samples
-SAMPLED_STAGES = ("frpcag", "rpca", "rpcag", "partitions")  # linear in the number of kept samples
-CAPPED_STAGES = ("gammas",)  # use no more kept samples than the pilot has
-IMPUTATION = "imputation"  # stage that imputes missing values or filters outliers
+ONE_GAMMA = 1.5  # at which the timed fit clusters; the partitions of all gammas are timed without downsampling
+WITHOUT_CHOICES = {
+    "gamma_samples": 1.5, "gamma_features": 0.3, "scaling": "none", "robust_graphs": False, "max_iter": 10,
+}  # of the first fit, which loads compiled code  # fmt: skip
+
+# Growth of the stages on the sample graph, approximate search included: neighbors leave the cache. The search of sparse
+# samples spends its time on comparing pairs of them.
+GRAPH_EXPONENT, SPARSE_GRAPH_EXPONENT = 1.15, 1.05
+UNCOMPILED = 2.0  # time of decoding clusters on graphs so small that partitions are refined without compiled code
+LINEAR_FEATURES = 400  # at which half of the time of partitions grows with the samples: singular vectors, not k-means
 
 # Synthetic rows: log counts of clusters along a few latent directions.
 N_LATENT = 20
 WITHIN_STD = 0.4  # standard deviation within clusters; 1 between them
 LOG_RATE_MEAN, LOG_RATE_STD = -1.0, 1.5
 
-PROCESS_BYTES = 0.3e9  # Python with its libraries
 MIN_LOADING_SECONDS = 0.1  # not reported below
 MIN_SPEEDUP = 1.2  # of the whole fit, for compression to be worthwhile
 
@@ -115,16 +126,17 @@ def plan(
     *,
     task: Task = "cluster",
     n_clusters: int = 10,
-    data: Array | None = None,
-    itemsize: int = 4,
+    data: Array | sp.sparray | None = None,
+    itemsize: int | None = None,
     random_state: int = 0,
     **options: Any,
 ) -> Plan:
     """Predict the time and memory of :class:`CompressiveClustering` or :class:`CompressivePCA` on this machine.
 
-    Two small fits are timed in a few seconds, and the time of each stage is extrapolated to ``n_samples``. Expect the
-    actual time within a factor of 2. The number of iterations of the solver depends on the data, so recovery of a large
-    matrix may take longer than predicted without ``data``.
+    A fit to at most 8000 samples is timed, and the time of each stage is extrapolated to ``n_samples``; memory is
+    computed from the sizes of the arrays. Expect the actual time within a factor of 2, and the memory within 1.3, if
+    rows are given. The number of iterations of the solver depends on the data, so recovery of a large matrix may take
+    longer than predicted, above all without ``data``.
 
     Parameters
     ----------
@@ -135,9 +147,10 @@ def plan(
     n_clusters
         Number of clusters, or rank.
     data
-        Some rows of the data, (any, n_features), NaN where values are missing; None for synthetic ones.
+        Some rows of the data, (any, n_features), 8000 if there are as many: dense with NaN where values are missing, or
+        a scipy sparse matrix if the data will be one; None for synthetic ones.
     itemsize, random_state
-        Bytes of a number, 4 or 8; random seed.
+        Bytes of a number, 4 or 8, None for those of ``data``, or 4; random seed.
     **options
         Parameters of the estimator.
 
@@ -151,124 +164,149 @@ def plan(
     check_choice(task, "task", ("cluster", "recover"))
     check_count(n_clusters, "n_clusters")
     n_clusters = min(n_clusters, n_features if task == "recover" else n_samples // 2)
-    options = {name: value for name, value in options.items() if (name, value) != ("n_neighbors", "auto")}
+    if is_auto(options.get("n_neighbors", "auto")):
+        auto = Options.of({**options, "n_neighbors": "auto", "n_clusters": n_clusters if task == "cluster" else 1})
+        options["n_neighbors"] = choose_n_neighbors(auto, n_samples).value
     settings = Options.of(options)
     kept = n_kept(settings, (n_samples, n_features), n_clusters)
-    pilot = _Pilot(task, n_clusters, n_samples, n_features, kept, options, itemsize, random_state, data)
-    seconds, loading = pilot.stage_seconds()
-    copy = n_samples * n_features * itemsize if IMPUTATION in seconds else 0  # complete data, for distances
-    stages = tuple(Stage(name, value, (pilot.stage_bytes(name) + copy) / 1e9) for name, value in seconds.items())
+    rows: Any = data if data is None or sp.issparse(data) else np.asarray(data)
+    stored = rows.nnz / max(rows.shape[0], 1) if sp.issparse(data) else None
+    if itemsize is None:
+        itemsize = 4 if rows is None else float_type(rows.dtype).itemsize
+    neighbors = int(options["n_neighbors"]), settings.neighbors
+    size = FitSize(task, n_samples, n_features, n_clusters, kept, itemsize, stored, *neighbors)
+    pilot = _Pilot(size, options, rows, random_state).with_search()
+    seconds, loading, scaling = pilot.extrapolate()
+    copies = {"scaled": scaling != "none", "imputed": "imputation" in seconds}
+    stages = tuple(Stage(name, value, pilot.size.stage_bytes(name, **copies) / 1e9) for name, value in seconds.items())
     speedup = (n_samples * n_features) / (kept[0] * kept[1])
     advice = tuple(_advice(seconds, speedup, settings))
     return Plan(task, n_samples, n_features, kept, stages, loading, speedup, advice)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Pilot:
-    """Pilot fits, and the extrapolation of their stages to all samples."""
+    """Fits to some rows, and the extrapolation of their stages to all samples."""
 
-    task: Task
-    n_clusters: int
-    n_samples: int
-    n_features: int
-    kept: tuple[int, int]
+    size: FitSize
     options: dict[str, Any]
-    itemsize: int
+    data: Any
     seed: int
-    data: Array | None
 
-    def stage_seconds(self) -> tuple[dict[str, float], float]:
-        """Return the seconds of each stage on all samples, and those of loading compiled code."""
-        sizes = (min(PILOT_SAMPLES[0], self.n_samples), min(PILOT_SAMPLES[1], self.n_samples))
-        downsampling = self.n_samples / self.kept[0]
-        first, small = (self.fit(sizes[0], downsampling) for _ in range(2))
-        large = self.fit(sizes[1], downsampling) if sizes[1] > sizes[0] else small
-        loading = max(sum(first.values()) - sum(small.values()), 0.0)
-        found = {name: self.extrapolate(name, small.get(name, 0.0), large[name], sizes) for name in large}
-        if self.n_samples <= sizes[1]:
-            return found, loading
-        if not compares_all_pairs(self.n_samples, self.n_features):
-            found["sample graph"] = self.search_seconds()
-        # Stages on the kept samples alone are timed without downsampling.
-        rows = min(self.kept[0], PILOT_SAMPLES[1])
-        whole = self.fit(rows, 1.0)
-        found |= {name: whole[name] * self.kept[0] / rows for name in SAMPLED_STAGES if name in whole}
-        return found | {name: whole[name] for name in CAPPED_STAGES if name in whole}, loading
+    def with_search(self) -> "_Pilot":
+        """Return the pilot with the neighbor search among all samples."""
+        X, size = self.rows(SEARCH_ROWS), self.size
+        exact = compares_all_pairs(as_shifted_sparse(X) if sp.issparse(X) else X, size.n_samples)
+        name = ("exact" if exact else "approximate") if is_auto(size.search) else size.search
+        return replace(self, size=replace(size, search=name), options={**self.options, "neighbors": name})
 
-    def extrapolate(self, name: str, small: float, large: float, sizes: tuple[int, int]) -> float:
-        """Return the seconds of a stage on all samples; sublinear growth is extrapolated linearly."""
-        if self.n_samples <= sizes[1] or name in CONSTANT_STAGES:
-            return large
-        if name == "sample graph":
-            return large * (self.n_samples / sizes[1]) ** 2
-        if name == "decoding" and self.task == "cluster":  # fewer candidates are interpolated over more samples
-            work = [n * n_interpolated(n * self.n_clusters) for n in (sizes[1], self.n_samples)]
-            return large * work[1] / work[0]
-        # The imputer is fitted to a limited number of samples, in several iterations, and applied to all once. Without
-        # missing values this stage filters outliers, in several iterations for each sample.
-        imputes = name == IMPUTATION and self.data is not None and has_missing(self.data)
-        limits = {"feature graph": FEATURE_GRAPH_SAMPLES} | ({IMPUTATION: FIT_ROWS} if imputes else {})
-        slope = max(large - small, 0.0) / (sizes[1] - sizes[0])
-        found = large + slope * max(min(self.n_samples, limits.get(name, self.n_samples)) - sizes[1], 0)
-        return found + (large / MAX_ROUNDS * self.n_samples / sizes[1] if imputes else 0.0)
-
-    def search_seconds(self) -> float:
-        """Return the seconds of the approximate neighbor search, from two sizes."""
-        n_neighbors = self.options.get("n_neighbors", 10)
-        times, sizes = [], [min(size, self.n_samples) for size in SEARCH_PILOT_SAMPLES]
-        for size in sizes:
-            X = self.rows(size)
-            begin = time.perf_counter()
-            knn_graph(X, n_neighbors, neighbors="approximate", random_state=self.seed)
-            times.append(time.perf_counter() - begin)
-        slope = max(times[1] - times[0], times[1] / 10) / (sizes[1] - sizes[0])
-        growth = float((self.n_samples / sizes[1]) ** (SEARCH_EXPONENT - 1))
-        return times[1] + slope * (self.n_samples - sizes[1]) * growth
-
-    def fit(self, size: int, downsampling: float) -> Mapping[str, float]:
-        """Return the stage times of a fit to ``size`` rows, of which one in ``downsampling`` is kept."""
-        most = size / max(2 * self.n_clusters, 20)
-        pair = (max(min(downsampling, most), 1.0), self.n_features / self.kept[1])
-        given = {**self.options, "downsampling": pair, "random_state": self.seed}
-        model = CompressiveClustering if self.task == "cluster" else CompressivePCA
-        return model(self.n_clusters, **given).fit(self.rows(size)).stage_seconds_
-
-    def rows(self, size: int) -> Array:
-        """Return rows of the data, repeated if there are too few, or synthetic ones."""
-        rng = np.random.RandomState(self.seed)
-        dtype = np.float32 if self.itemsize == 4 else np.float64
-        if self.data is not None and len(self.data) > 0:
-            rows = np.asarray(self.data)[rng.permutation(max(size, len(self.data)))[:size] % len(self.data)]
-            rows = np.array(rows, dtype=dtype, order="C")
+    def rows(self, n: int) -> Any:
+        """Return so many rows of the data, repeated if there are too few, or synthetic ones."""
+        rng, dtype = np.random.RandomState(self.seed), np.float32 if self.size.itemsize == 4 else np.float64
+        n_given = 0 if self.data is None else self.data.shape[0]
+        chosen = rng.permutation(max(n, n_given))[:n] % max(n_given, 1)
+        if n_given and sp.issparse(self.data):
+            return sp.csr_array(sp.csr_array(self.data)[chosen], dtype=dtype)
+        if n_given:
+            rows = np.array(self.data[chosen], dtype=dtype, order="C")
             missing = np.isnan(rows)  # each row and each column needs a value, also in this part of the data
             rows[missing.all(axis=1), 0] = 0
             rows[0, missing.all(axis=0)] = 0
             return rows
         # Of the distributions tried, the solver and the search take as long for clusters of small counts along a few
         # directions as for images, cells and digits. Gaussian clusters need a tenth of the iterations.
-        latent = rng.standard_normal((self.n_clusters, N_LATENT))[rng.randint(self.n_clusters, size=size)]
-        latent = (latent + WITHIN_STD * rng.standard_normal((size, N_LATENT))) / np.sqrt(np.arange(1, N_LATENT + 1))
-        log_rates = latent.astype(dtype) @ rng.standard_normal((N_LATENT, self.n_features)).astype(dtype)
+        k = self.size.n_clusters
+        latent = rng.standard_normal((k, N_LATENT))[rng.randint(k, size=n)]
+        latent = (latent + WITHIN_STD * rng.standard_normal((n, N_LATENT))) / np.sqrt(np.arange(1, N_LATENT + 1))
+        log_rates = latent.astype(dtype) @ rng.standard_normal((N_LATENT, self.size.n_features)).astype(dtype)
         log_rates *= LOG_RATE_STD / (float(log_rates.std()) or 1.0)
         return np.asarray(np.log1p(rng.poisson(np.exp(log_rates + dtype(LOG_RATE_MEAN)))), dtype=dtype)
 
-    def stage_bytes(self, stage: str) -> float:
-        """Return the memory in use: the process, the data, a scaled copy, graphs, and arrays of the stage."""
-        data = self.n_samples * self.n_features * self.itemsize
-        copies = 2 if self.task == "cluster" else 1
-        graph = self.n_samples * 10 * 1.5 * (self.itemsize + 4)
-        search = self.n_samples * (96 * 4 + 30 * 12)  # projected points and candidates
-        block = self.kept[0] * self.kept[1] * self.itemsize
-        memberships = self.n_samples * self.n_clusters * self.itemsize
-        working = {
-            "sample graph": graph + search,
-            "feature graph": graph + min(self.n_samples, FEATURE_GRAPH_SAMPLES) * self.n_features * self.itemsize,
-            "reduction": 5 * graph,
-            "frpcag": 2 * graph + 6 * block,
-            "partitions": 2 * graph + 3 * block,
-            "decoding": 2 * graph + 2 * block + 6 * memberships,
+    def pilot_sizes(self) -> tuple[int, tuple[int, int]]:
+        """Rows of the timed fit, and samples and features that it keeps; those of the data if they are small."""
+        size, width = self.size, self.size.n_features
+        if size.stored is not None:
+            width = max(min(width, round(SPARSE_COST * size.stored)), 1)
+        rows = min(max(MAX_ENTRIES // width, MIN_ROWS), MAX_ROWS)
+        if size.n_samples <= rows:
+            return size.n_samples, size.kept
+        (samples, features), k = size.kept, size.n_clusters
+        samples = min(max(rows * samples // size.n_samples, MIN_KEPT, 2 * k), samples)
+        if size.task == "recover":
+            features = min(features, max(MAX_SOLVER_ENTRIES // samples, k))
+        return rows, (samples, features)
+
+    def extrapolate(self) -> tuple[dict[str, float], float, str]:
+        """Return the seconds of each stage on all samples, those of loading compiled code, and the scaling."""
+        rows, kept = self.pilot_sizes()
+        X, by_gammas = self.rows(rows), rows < self.size.n_samples and self.tries_gammas()
+        given = {"gamma_samples": ONE_GAMMA} if by_gammas else {}
+        with warnings.catch_warnings():  # the second fit gives them
+            warnings.simplefilter("ignore")
+            first = self.fit(X, kept, **WITHOUT_CHOICES).stage_seconds_
+        model = self.fit(X, kept, **given)
+        seconds = model.stage_seconds_
+        loading = sum(max(first.get(name, 0.0) - value, 0.0) for name, value in seconds.items())
+        growth = self.growth(rows, kept, missing=not sp.issparse(X) and bool(np.isnan(X).any()))
+        found = {name: value * growth.get(name, 1.0) for name, value in seconds.items()}
+        scaling = next(choice.value for choice in model.report_.choices if choice.name == "scaling")
+        if by_gammas:
+            found |= self.partition_seconds(scaling=scaling, feature_graph=model.feature_graph_)
+        return found, loading, scaling
+
+    def tries_gammas(self) -> bool:
+        """Whether partitions are proposed at several gammas."""
+        gammas, partition = (self.options.get(name) for name in ("gamma_samples", "partition"))
+        return self.size.task == "cluster" and gammas in (None, "auto") and partition in (None, "graph")
+
+    def growth(self, rows: int, kept: tuple[int, int], *, missing: bool) -> dict[str, float]:
+        """Return the time of each stage on all samples in units of that on some rows; 1 for those not named."""
+        size, n, k = self.size, self.size.n_samples, self.size.n_clusters
+        ratio, candidates = n / rows, 1.0
+        on_graph = ratio ** (GRAPH_EXPONENT if size.stored is None else SPARSE_GRAPH_EXPONENT)
+        if ratio > 1 and self.tries_gammas():
+            candidates = n_interpolated(n, size.kept[0], k) / n_interpolated(rows, kept[0], k, one_gamma=True)
+            candidates /= UNCOMPILED if n * size.n_neighbors > COMPILED_ABOVE else 1
+        return {
+            "scaling": min(n, TRIAL_SAMPLES) / min(rows, TRIAL_SAMPLES),
+            "imputation": _imputation_work(n, missing=missing) / _imputation_work(rows, missing=missing),
+            "sample graph": ratio**2 if size.search == "exact" else on_graph,
+            "feature graph": min(n, FEATURE_GRAPH_SAMPLES) / min(rows, FEATURE_GRAPH_SAMPLES),
+            "sampling": ratio,
+            "reduction": on_graph,
+            self.solver: size.kept[0] * size.kept[1] / (kept[0] * kept[1]),
+            "decoding": on_graph * candidates,
         }
-        return PROCESS_BYTES + copies * data + working.get(stage, graph)
+
+    def partition_seconds(self, **given: Any) -> dict[str, float]:
+        """Return the seconds of the solver and of the partitions at all gammas, from a fit that keeps all its rows."""
+        (m, q), k = self.size.kept, self.size.n_clusters
+        rows = min(m, PARTITION_SAMPLES, max(PARTITION_ENTRIES // q, MIN_KEPT, 2 * k))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seconds = self.fit(self.rows(rows), (rows, q), robust_graphs=False, **given).stage_seconds_
+        linear = q / (q + LINEAR_FEATURES)
+        growth = (1 - linear + linear * m / rows) * n_k_means(m, k) / n_k_means(rows, k)
+        return {self.solver: seconds[self.solver] * m / rows, "partitions": seconds["partitions"] * growth}
+
+    @property
+    def solver(self) -> str:
+        """Name of the solver, which is that of its stage."""
+        return str(self.options.get("solver", Options.solver))
+
+    def fit(self, X: Any, kept: tuple[int, int], **given: Any) -> Any:
+        """Fit to rows, of which so many samples and features are kept."""
+        pair = (max(X.shape[0] / kept[0], 1.0), max(X.shape[1] / kept[1], 1.0))
+        options = {**self.options, **given, "downsampling": pair, "random_state": self.seed}
+        model = CompressiveClustering if self.size.task == "cluster" else CompressivePCA
+        return model(self.size.n_clusters, **options).fit(X)
+
+
+def _imputation_work(n: int, *, missing: bool) -> int:
+    """Rows that pass through the low-rank model: it is fitted to some in several rounds, and applied to all."""
+    if missing:
+        return imputer.MAX_ROUNDS * min(n, imputer.FIT_ROWS) + n
+    return len(outlier_filter.DIRECTIONS) * min(n, outlier_filter.FIT_ROWS) + outlier_filter.MAX_ROUNDS * n
 
 
 def _advice(seconds: dict[str, float], speedup: float, options: Options) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from .._checks import is_count
 from .._typing import Array, RandomState
 from ..preprocessing.sparse import Data, is_sparse
-from .search_exact import all_pairs_cost, dense_pairs_cost, search_queries
+from .search_exact import all_pairs_cost, search_queries
 
 EXACT_PRODUCTS = 1e11  # multiplications n^2 (d + 50) up to which "auto" is exact: about a second on two cores
 
@@ -162,9 +162,9 @@ def resolve_search(X: Data, engine: str, *, max_products: float = EXACT_PRODUCTS
     return engine
 
 
-def compares_all_pairs(n: int, n_dimensions: int) -> bool:
-    """Whether "auto" is exact for dense data of this shape."""
-    return dense_pairs_cost(n, n_dimensions) <= EXACT_PRODUCTS
+def compares_all_pairs(X: Data, n: int) -> bool:
+    """Whether "auto" is exact for ``n`` rows like those of ``X``."""
+    return all_pairs_cost(X) * (n / len(X)) ** 2 <= EXACT_PRODUCTS
 
 
 def _safe_divisor(X: Data) -> Any:

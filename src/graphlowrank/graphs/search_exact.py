@@ -84,14 +84,9 @@ def to_single(X: Data, center: Array, scale: float) -> Array:
 def all_pairs_cost(X: Data) -> float:
     """Cost of comparing all pairs of rows, in multiplications of dense matrices."""
     if not is_sparse(X):
-        return dense_pairs_cost(*X.shape)
+        return float(len(X)) ** 2 * (X.shape[1] + SELECTION_COST)
     n_pairs = float(len(X)) ** 2
     return min(_sparse_product_cost(X), n_pairs * X.shape[1]) + SPARSE_SELECTION_COST * n_pairs
-
-
-def dense_pairs_cost(n: int, n_dimensions: int) -> float:
-    """Cost of comparing all pairs of dense rows."""
-    return float(n) ** 2 * (n_dimensions + SELECTION_COST)
 
 
 def _sparse_product_cost(X: ShiftedSparse) -> float:

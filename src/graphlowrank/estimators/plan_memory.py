@@ -1,0 +1,80 @@
+"""Peak memory of the stages of a fit, from the sizes of the arrays that each of them holds."""
+
+from dataclasses import dataclass
+
+from ..graphs.candidates import BLOCK_ENTRIES, COMPILED_ABOVE
+from ..graphs.locality import RENUMBERED_ABOVE
+from ..graphs.search import EXACT_PRODUCTS
+from ..graphs.search_cells import PROJECTED_DIMENSIONS, PROJECTION_ROWS
+from ..graphs.search_exact import SPARE_CANDIDATES
+from ..pipeline import FEATURE_GRAPH_SAMPLES, ORDERED_UP_TO
+
+PROCESS_BYTES = 0.38e9  # Python with its libraries and compiled code
+INDEX_BYTES = 4
+EDGES_PER_NEIGHBOR = 1.5  # an edge is kept if either end lists the other
+PROBES = 16  # cells that the approximate search visits, typically
+
+
+@dataclass(frozen=True)
+class FitSize:
+    """What determines the time and memory of a fit."""
+
+    task: str  # "cluster" or "recover"
+    n_samples: int
+    n_features: int
+    n_clusters: int  # or rank
+    kept: tuple[int, int]  # samples and features of the compressed matrix
+    itemsize: int
+    stored: float | None  # entries that a sparse sample stores, on average; None for dense data
+    n_neighbors: int
+    search: str  # name of the neighbor search
+
+    @property
+    def data(self) -> float:
+        """Bytes of the data; of sparse ones, also column indices."""
+        if self.stored is None:
+            return float(self.n_samples * self.n_features * self.itemsize)
+        return self.n_samples * self.stored * (self.itemsize + INDEX_BYTES)
+
+    @property
+    def graph(self) -> float:
+        """Bytes of the sample graph."""
+        return self.n_samples * self.n_neighbors * EDGES_PER_NEIGHBOR * (self.itemsize + INDEX_BYTES)
+
+    def stage_bytes(self, stage: str, *, scaled: bool = False, imputed: bool = False) -> float:
+        """Peak memory during a stage: the process, data, copies and graphs so far, and arrays of the stage itself."""
+        ordered = self.task == "cluster" and self.n_samples <= ORDERED_UP_TO
+        before = PROCESS_BYTES + self.data * (1 + ordered + scaled)
+        if stage in ("outliers", "scaling", "number of clusters"):
+            return before
+        before += self.data * imputed
+        block = self.kept[0] * self.kept[1] * self.itemsize
+        graphs = self.graph * (2 if self.search != "exact" and self.n_samples > RENUMBERED_ABOVE else 1)
+        part = min(1.0, FEATURE_GRAPH_SAMPLES / self.n_samples)  # of the samples, on which features are compared
+        features = self.data * part * (part < 1)
+        double = 8 if self.task == "recover" else self.itemsize  # labels are interpolated in the precision of the data
+        working = {
+            "imputation": 0.0,
+            "sample graph": self.search_bytes(self.n_samples, self.n_features) + 2.5 * self.graph,
+            "feature graph": graphs + features + self.search_bytes(self.n_features, round(self.n_samples * part)),
+            "sampling": graphs + self.data * self.kept[0] / self.n_samples + 2 * block,
+            "reduction": graphs + 2.5 * self.graph + 2 * block,
+            "decoding": graphs + 2 * block + 7 * self.n_samples * self.n_clusters * double,
+        }
+        return before + working.get(stage, graphs + 6 * block)  # of a solver, gammas or partitions
+
+    def search_bytes(self, n: int, n_dimensions: int) -> float:
+        """Bytes of the neighbor search among n points: copies, projections, candidates and their differences."""
+        n_candidates = self.n_neighbors + 1 + SPARE_CANDIDATES
+        found = n * (4 * n_candidates * INDEX_BYTES + 2 * self.n_neighbors * self.itemsize)
+        if self.stored is not None:  # compared in dense blocks
+            return found + 2 * BLOCK_ENTRIES * 8 + 2 * n * PROJECTED_DIMENSIONS * 4
+        differences = n * n_candidates * n_dimensions
+        measured = 3.0 * min(differences, BLOCK_ENTRIES) * self.itemsize * (differences <= COMPILED_ABOVE)
+        copied = n * n_dimensions * (self.itemsize + 4)  # centered, then in single precision
+        if n**2 * n_dimensions < EXACT_PRODUCTS:
+            return max(copied, n * n_dimensions * 4 + measured + found)
+        projected = 2 * n * (min(n_dimensions, PROJECTED_DIMENSIONS) + PROBES) * 4
+        if n_dimensions > PROJECTED_DIMENSIONS:
+            copied = 2 * min(n, PROJECTION_ROWS) * n_dimensions * self.itemsize
+        return max(copied, projected + measured + found)
