@@ -134,10 +134,11 @@ def _typical(distance: Array, weights: Array, k: int) -> Array:
 
     Otherwise the floor of a row with fewer than 2 k entries falls to 0, and the first k residuals that get there stay.
     """
-    seen = np.broadcast_to(weights > 0, distance.shape)
+    seen = weights > 0
     typical = np.median(distance, axis=1) if seen.all() else np.nanmedian(np.where(seen, distance, np.nan), axis=1)
-    count = seen.sum(axis=1)
+    count = np.broadcast_to(seen.sum(axis=1), len(distance))
     few = np.flatnonzero(count <= 2 * k)
-    ordered = np.sort(np.where(seen[few], distance[few], np.inf), axis=1)
-    typical[few] = np.maximum(typical[few], ordered[np.arange(len(few)), np.minimum(k, count[few] - 1)])
+    if few.size:
+        ordered = np.sort(np.where(seen, distance, np.inf)[few], axis=1)
+        typical[few] = np.maximum(typical[few], ordered[np.arange(few.size), np.minimum(k, count[few] - 1)])
     return np.asarray(typical)
