@@ -88,6 +88,14 @@ def test_pairs_of_gammas_without_errors_are_compared():
     assert 1e10 < _Search.standard_errors_above(search, "one", "other") < np.inf
 
 
+@pytest.mark.filterwarnings("ignore:RobustPCAOnGraphs did not converge")
+def test_data_that_are_constant_but_for_rounding():
+    data = 1 + 1e-16 * np.random.default_rng(0).standard_normal((7, 1))
+    model = RobustPCAOnGraphs(n_neighbors=1, max_iter=300, random_state=0).fit(data)
+    assert np.abs(model.low_rank_).max() < 2
+    assert np.abs(model.sparse_).max() < 2
+
+
 @pytest.mark.parametrize("decoder", list(DECODERS))
 def test_a_constant_matrix_has_one_factor(decoder):
     n = 35
@@ -175,6 +183,7 @@ REFUSED = {
     "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),
     "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),
     "size must be between 1 and 6 .*, got 1.5": lambda: draw(PATH, 1.5),
+    "gamma_samples must be .*; got array": lambda: CompressivePCA(2, gamma_samples=np.array([1, 2])).fit(X),
     r"gamma must be a number between 0 and 1e\+30; got 1e\+300": lambda: ManifoldMF(2, gamma=1e300).fit(X),
     r"weight must be a number between 0 and 1e\+30; got 1e\+300": lambda: RobustPCAOnGraphs(2, weight=1e300).fit(X),
     "loss must be one of 'l1', .*; got <.*sparse array": lambda: make_loss(sp.csr_array(X)),

@@ -38,13 +38,18 @@ def robust_scores(
 ) -> Array:
     """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X, without its NaN.
 
-    "l2" is the orthogonal projection; other losses are minimized by IRLS from there. The scores of a sample do not
-    depend on the other samples.
+    "l2" is the orthogonal projection; other losses are minimized by IRLS from there, which a row with hardly more
+    entries than components may leave for worse: then it stays. The scores of a sample do not depend on the others.
     """
     rule = make_loss(loss, huber_delta)
     fit = partial(irls, X, components, damping=0.0, mean_damping=MEAN_DAMPING, tol=tol, max_iter=max_iter)
     start = fit(L2()).X if np.isnan(X).any() else X @ components.T
-    return start if rule.quadratic or len(components) == 0 else fit(rule, start=start).X
+    if rule.quadratic or len(components) == 0:
+        return start
+    found = fit(rule, start=start).X
+    with np.errstate(over="ignore"):
+        before, after = (np.nansum(rule.value(X - scores @ components), axis=1) for scores in (start, found))
+    return np.where((after > before)[:, None], start, found)
 
 
 @single_threaded_libraries()

@@ -219,11 +219,11 @@ class PipelineEstimator(GraphEstimator):
         samples = _check_weights(sample_loss_weight, data.shape[0], "sample_loss_weight", options)
         features = _check_weights(feature_loss_weight, data.shape[1], "feature_loss_weight", options)
         self._summarize(data, self._fit(data, LossWeights(samples, features), options))
-        self._own_data(X)
+        self._own_data(data, X)
         return self
 
-    def _own_data(self, given: MatrixLike) -> None:
-        """Copy what the model keeps of the caller's data, which may change after the fit."""
+    def _own_data(self, data: Data, given: MatrixLike) -> None:
+        """Copy the checked data if the model keeps them: they may be what the caller gave, and may change later."""
 
     def _store_compressed(self, compressed: Compressed, *, n_iter: int, converged: bool) -> None:
         self.sample_indices_ = compressed.samples.indices

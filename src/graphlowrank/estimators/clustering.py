@@ -163,8 +163,9 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             warnings.warn(sentence, WeakClustersWarning, stacklevel=3)
         return found.choices
 
-    def _own_data(self, given: MatrixLike) -> None:
-        self.points_ = own_copy(self.points_, given)
+    def _own_data(self, data: Data, given: MatrixLike) -> None:
+        if self.points_ is data:
+            self.points_ = own_copy(data, given)
 
     def predict(self, X: MatrixLike) -> Array:
         """Cluster (n_samples,) of new samples, from their nearest training samples.

@@ -15,8 +15,9 @@ BLOCK_ENTRIES = 2_000_000  # entries of a block of rows; bounds memory for any n
 DAMPING = 1e-6  # share of each diagonal entry of the normal matrix; collinear regressors then share the score
 UNFINISHED = 0.01  # share of the rows that may still be changing in a converged solution
 # Lower bounds of residuals where the weight is singular, relative to the mean of a row, and to its smallest typical
-# residual so far: the smallest, because outliers inflate the residuals of early fits.
-MEDIAN_FLOOR, MEAN_FLOOR = 1e-3, 1e-10
+# residual so far: the smallest, because outliers inflate the residuals of early fits. A row with few entries may be
+# fitted exactly but for damping: with smaller weights the residuals that damping leaves would grow.
+MEDIAN_FLOOR, MEAN_FLOOR, MEAN_FLOOR_OF_FEW = 1e-3, 1e-10, 1e-6
 
 
 class Reweighted(Protocol):
@@ -106,7 +107,9 @@ def fit_rows(
 
     ``weights`` have one row for all where no entry is missing.
     """
-    size = np.abs(Y).mean(axis=1, dtype=np.float64)
+    count = np.broadcast_to(np.count_nonzero(weights, axis=1), len(Y))
+    size = np.abs(Y).sum(axis=1, dtype=np.float64) / np.maximum(count, 1)
+    smallest = np.where(count <= 2 * len(C), MEAN_FLOOR_OF_FEW, MEAN_FLOOR) * size
     floor = np.full(len(Y), np.inf)  # of residuals, where the weight is singular
     scores[size == 0] = 0
     active = np.flatnonzero(size)
@@ -116,7 +119,7 @@ def fit_rows(
         y, given, penalty = Y[active], weights if len(weights) == 1 else weights[active], ridge
         distance = np.abs(y - scores[active] @ C)
         if loss.singular:
-            least = np.maximum(MEDIAN_FLOOR * _typical(distance, given, len(C)), MEAN_FLOOR * size[active])
+            least = np.maximum(MEDIAN_FLOOR * _typical(distance, given, len(C)), smallest[active])
             floor[active] = np.minimum(floor[active], least)
             unit = floor[active, None]  # keeps the weights of data in any units near 1
             distance, given, penalty = np.maximum(distance, unit), given * unit, ridge * unit
@@ -134,10 +137,11 @@ def _typical(distance: Array, weights: Array, k: int) -> Array:
 
     Otherwise the floor of a row with fewer than 2 k entries falls to 0, and the first k residuals that get there stay.
     """
-    seen = np.broadcast_to(weights > 0, distance.shape)
+    seen = weights > 0
     typical = np.median(distance, axis=1) if seen.all() else np.nanmedian(np.where(seen, distance, np.nan), axis=1)
-    count = seen.sum(axis=1)
+    count = np.broadcast_to(seen.sum(axis=1), len(distance))
     few = np.flatnonzero(count <= 2 * k)
-    ordered = np.sort(np.where(seen[few], distance[few], np.inf), axis=1)
-    typical[few] = np.maximum(typical[few], ordered[np.arange(len(few)), np.minimum(k, count[few] - 1)])
+    if few.size:
+        ordered = np.sort(np.where(seen, distance, np.inf)[few], axis=1)
+        typical[few] = np.maximum(typical[few], ordered[np.arange(few.size), np.minimum(k, count[few] - 1)])
     return np.asarray(typical)
