@@ -188,7 +188,7 @@ def fuzz(seed, folder):
         model = estimator(**options).fit(X, **arguments)
         n, p = np.shape(X)
         check_answers(model, n, p)
-        new = X if "mask" not in arguments else np.where(arguments["mask"], X, np.nan)  # it may hide infinite entries
+        new = X if "mask" not in arguments else np.where(arguments["mask"], np.asarray(X, float), np.nan)
         check_applied(model, new, n)
         repr(model.report_), model.report_._repr_html_()
         if seed % 4 == 0:

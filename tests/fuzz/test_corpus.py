@@ -96,6 +96,19 @@ def test_data_that_are_constant_but_for_rounding():
     assert np.abs(model.sparse_).max() < 2
 
 
+def test_a_strong_graph_of_repeated_samples_converges():
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((28, 1))[rng.integers(0, 28, 112)]
+    assert RobustPCAOnGraphs(gamma=1e300, max_iter=100, random_state=4).fit(data).converged_
+
+
+@pytest.mark.filterwarnings("error:overflow")
+def test_a_strong_graph_of_factors_in_single_precision():
+    data = np.abs(np.random.default_rng(0).standard_normal((23, 41))).astype(np.float32)
+    model = GraphNMF(gamma=1e30, random_state=3).fit(data)
+    assert np.isfinite(model.embedding_).all()
+
+
 @pytest.mark.parametrize("decoder", list(DECODERS))
 def test_a_constant_matrix_has_one_factor(decoder):
     n = 35

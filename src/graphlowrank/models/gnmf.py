@@ -262,7 +262,8 @@ def _accelerate_components(C: Array, products: Array, gram: Array) -> Array:
         for j in np.flatnonzero(np.diagonal(gram) > 0):
             C[j] += (products[j] - gram[j] @ C) / gram[j, j]
             np.maximum(C[j], 0, out=C[j])
-        moved = float(np.linalg.norm(C - C_last))
+        with np.errstate(over="ignore"):  # single precision and a huge gamma
+            moved = float(np.linalg.norm(C - C_last))
         first = max(first, moved)
         if moved <= INNER_RTOL * first:
             break
