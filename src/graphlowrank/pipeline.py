@@ -141,7 +141,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     value = best.conductance
     if len(draws) > 1 and not np.isnan(value) and axes[0].graph is not None:
         value = conductance(axes[0].graph, soft_labels.argmax(axis=1), count.value)
-    chosen = "default" if np.isnan(value) else f"low conductance on the sample graph, {value:.3f}, in most candidates"
+    chosen = "default" if np.isnan(value) else f"conductance {value:.3f}, and most agreement with other candidates"
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,

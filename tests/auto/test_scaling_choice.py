@@ -54,8 +54,8 @@ def test_each_scaling_is_tried_on_some_samples_and_reported():
 
     X = np.random.default_rng(0).random((4000, 30))
     found, choice = choose_scaling(X, Options(n_clusters=7), np.random.RandomState(0), by_name)
-    assert (found.kind, tried) == ("features", [(3000, 7)] * 3)
-    assert "of 3000 samples, 0.001 (none 0.050, samples 0.040)" in choice.reason
+    assert (found.kind, tried) == ("features", [(2000, 7)] * 3)
+    assert "of 2000 samples, 0.001 (none 0.050, samples 0.040)" in choice.reason
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -109,9 +109,9 @@ def test_graphs_that_are_not_used_are_not_built(small_corrupted):
 
 
 def test_the_robust_decoder_needs_no_graph():
-    X = make_low_rank_on_graphs(2500, 900, rank=3, random_state=0).X
+    X = make_low_rank_on_graphs(4000, 900, rank=3, random_state=0).X
     model = CompressivePCA(3, sample_graph=None, feature_graph=None, solver="rpca", decoder="robust").fit(X)
-    assert (len(model.sample_indices_), len(model.feature_indices_)) == (1000, 500)
+    assert (len(model.sample_indices_), len(model.feature_indices_)) == (3000, 500)
     assert recovery_error(X, model.low_rank_.to_array()) < 0.02
 
 

@@ -17,7 +17,7 @@ from ..sampling import draw
 from .choice import AS_GIVEN, Choice
 
 N_SAMPLES = 1000  # whose units are compared
-TRIAL_SAMPLES = 3000  # clustered in each scaling
+TRIAL_SAMPLES = 2000  # clustered in each scaling
 TRIAL_GAMMA = 5.0  # gamma_samples of these trials: one gamma orders the scalings as the whole path does
 ASSUMED_CLUSTERS = 10  # while their number is unknown
 MIN_FEATURES = 20  # centering and scaling samples with fewer features removes too much
@@ -32,7 +32,7 @@ def choose_scaling(X: Data, options: Options, rng: np.random.RandomState, trial:
     """Scaling for clustering: the given one, or the one whose clusters have the lowest conductance.
 
     Features are scaled if the effective number of features (participation ratio of the variances) is below 2 and the
-    median feature has negligible variance: that is a table in different units. Else up to 3000 samples are clustered in
+    median feature has negligible variance: that is a table in different units. Else up to 2000 samples are clustered in
     each scaling by ``trial``.
     """
     if not is_auto(options.scaling):

@@ -30,6 +30,7 @@ ALGORITHM_3: dict[str, Any] = {"partition": "k-means", "scaling": "none", "robus
 # The rank rule keeps all 64 directions of corrupted digits, so a rank is given: about the best of 5 to 30 for PCA at
 # noise 0.15, which favors PCA in the comparison.
 RANK = 15
+DOWNSAMPLING = (1.8, 1)  # so few images would not be compressed by default
 N_INIT = 10
 STEPS = 6
 
@@ -91,7 +92,7 @@ def run_demo(noise: float, seed: int, show: Show) -> tuple[dict[str, Any], str, 
 def _fit_models(X: Array, seed: int, step: Show, **options: Any) -> tuple[dict[str, Any], dict[str, float]]:
     """Fit our three models; return them and the seconds of each, by name."""
     common: dict[str, Any] = {"n_jobs": 1, "random_state": seed}
-    options |= common
+    options = {"downsampling": DOWNSAMPLING} | options | common
     models, seconds = {}, {}
     for name, title, model in (
         ("FRPCAG", "FRPCAG on the whole matrix", FastRobustPCAOnGraphs(**common)),

@@ -48,7 +48,7 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
-        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 1000
+        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 3000
         and as many as the paper's restricted isometry asks for, and all features up to 500.
     gamma_samples, gamma_features : float or "auto", default="auto"
         Weights of the smoothness terms of the two graphs, independent of the units of the data. "auto" tries 0.5 to 40

@@ -31,7 +31,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Rank of the answer. None counts the singular values of the compressed matrix above the noise, whose level is
         estimated on held-out entries.
     downsampling : "auto" or (float, float), default="auto"
-        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 1000
+        ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 3000
         and as many as the paper's restricted isometry asks for at this rank, and all features up to 500.
     scaling : {"auto", "none", "features"}, default="auto"
         "features" works on features minus their medians, divided by a standard deviation that is estimated from the
