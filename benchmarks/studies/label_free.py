@@ -347,9 +347,7 @@ def write_page() -> None:
     text = io.StringIO()
     text.write("# Clusters without labels\n\n")
     text.write("Written by `python benchmarks/studies/label_free.py --report` from `results/label_free.csv`.\n\n")
-    text.write(
-        "Clustering error: mean ± standard deviation over seeds, worst seed; median seconds of a run with one\n"
-    )
+    text.write("Clustering error: mean ± standard deviation over seeds, worst seed; median seconds of a run with one\n")
     text.write(f"thread, graphs included. Seeds: {counts}. The true number of clusters is given to all. The other\n")
     text.write("systems get the best of three scalings by their own score, see the docstring of the study; their\n")
     text.write(f"seconds are those of one scaling. Sets that chose our constants: {CHOSE_CONSTANTS}.\n\n")

@@ -37,24 +37,24 @@ def test_the_page_of_results_is_that_of_the_stored_tables():
     assert page.partition(report.MARK)[2] == "\n\n" + "\n\n".join(sections) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("page", "rows"),
-    [
-        ("README.md", {"digits 1797": "digits", "USPS 9298": "usps", "ORL 400": "orl", "MNIST 70000": "mnist-70k"}),
-        ("docs/choices.md", {"digits |": "digits", "USPS |": "usps", "MNIST 70000": "mnist-70k"}),
-    ],
-)
-def test_errors_of_other_systems_are_those_of_the_stored_tables(page, rows):
-    """The columns k-means, spectral clustering, UMAP + k-means of both tables, each beside our default call."""
-    lines = (ROOT.parent / page).read_text(encoding="utf-8").splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith("| data | default"))
-    names = [name.strip() for name in lines[first].split("|")]
-    columns = [names.index("k-means"), names.index("k-means") + 1, names.index("UMAP + k-means")]
-    for start, job in rows.items():
-        row = next(line for line in lines[first:] if line.startswith(f"| {start}")).replace("*", "").split("|")
-        table = {name: error for name, error, *_ in read_job(ROOT / f"results/{job}.json")[0]["tables"][0]["rows"]}
-        stored = [table[name].split()[0] for name in ("k-means", "spectral", "umap + k-means")]
-        assert [row[at].split(",")[0].strip() for at in columns] == [one.replace("not", "–") for one in stored], start
+README_SETS = {
+    "digits 1797 x 64": "digits", "USPS 9298 x 256": "usps-large", "MNIST 70000 x 784": "mnist-70000", "ORL 400 x 2576": "orl-large",
+    "COIL-20 1440 x 1024": "coil-20", "worm neurons 4186 x 2000": "worm", "wine 178 x 13": "wine",
+}  # fmt: skip
+
+
+def test_errors_of_the_readme_and_the_page_of_clusters_are_those_stored():
+    spec = importlib.util.spec_from_file_location("label_free", ROOT / "studies/label_free.py")
+    study = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(study)
+    assert (ROOT / "LABEL_FREE.md").read_text(encoding="utf-8").endswith(study.report() + "\n")
+    shown = [line.replace("*", "").split("|") for line in (ROOT.parent / "README.md").read_text("utf-8").splitlines()]
+    table = {cells[1].strip(): [cell.strip() for cell in cells[2:7]] for cells in shown if len(cells) == 9}
+    rows = study.stored()
+    for title, name in README_SETS.items():
+        found = [study.errors(rows, name, system)[0] for system in (study.OURS, *study.PEERS)]
+        expected = [f"{one.mean():.3f} ± {one.std():.3f}" if len(one) else "–" for one in found]
+        assert table[title] == expected, title
 
 
 def test_stored_cells_of_the_paper_are_those_of_its_files():

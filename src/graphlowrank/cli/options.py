@@ -120,6 +120,7 @@ OPTION_NAMES = {
     "random_state": "--seed",
     "n_jobs": "--threads",
     "column(?= must)": "--column",  # elsewhere it is an ordinary word
+    "report_.alternatives_": "try another --seed",
 }
 
 
