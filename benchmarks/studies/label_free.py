@@ -230,6 +230,8 @@ def peer(name: str, X: Any, k: int, seed: int) -> tuple[np.ndarray, float]:
     if name == "spectral":
         model = SpectralClustering(k, affinity="nearest_neighbors", n_neighbors=10, random_state=seed).fit(X)
         return model.labels_, 1 - conductance(sp.csr_array(model.affinity_matrix_), model.labels_, k)
+    if name in ("Leiden", "UMAP + k-means") and sp.issparse(X):
+        X = X.toarray()  # UMAP takes many minutes for the neighbors of sparse samples
     if name == "Leiden":
         return leiden(X, k, seed)
     if name == "UMAP + k-means":

@@ -38,9 +38,14 @@ def test_the_page_of_results_is_that_of_the_stored_tables():
 
 
 README_SETS = {
-    "digits 1797 x 64": "digits", "USPS 9298 x 256": "usps-large", "MNIST 70000 x 784": "mnist-70000", "ORL 400 x 2576": "orl-large",
-    "COIL-20 1440 x 1024": "coil-20", "worm neurons 4186 x 2000": "worm", "wine 178 x 13": "wine",
-}  # fmt: skip
+    "digits 1797 x 64": "digits",
+    "USPS 9298 x 256": "usps-large",
+    "MNIST 70000 x 784": "mnist-70000",
+    "ORL 400 x 2576": "orl-large",
+    "COIL-20 1440 x 1024": "coil-20",
+    "worm neurons 4186 x 2000": "worm",
+    "wine 178 x 13": "wine",
+}
 
 
 def test_errors_of_the_readme_and_the_page_of_clusters_are_those_stored():
