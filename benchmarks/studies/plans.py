@@ -20,14 +20,14 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from label_free import load_worm
+from label_free import log_counts
 from sklearn import datasets as tables
 
 from graphlowrank import CompressiveClustering, CompressivePCA, _progress
 from graphlowrank.cli.plan import pilot_rows
 from graphlowrank.estimators.plan import plan
 from graphlowrank_benchmarks.data import DATA, clouds
-from graphlowrank_benchmarks.datasets import load_pbmc
+from graphlowrank_benchmarks.datasets import load_pbmc, load_worm_neurons
 from graphlowrank_benchmarks.memory import peak_memory, reset_peak
 
 MODELS = {"cluster": CompressiveClustering, "recover": CompressivePCA}
@@ -71,7 +71,7 @@ SETS: dict[str, tuple[int, Callable[[], np.ndarray | sp.csr_array]]] = {
     "digits, missing": (10, lambda: with_missing(DATA["digits"].load()[0])),
     "orl": (40, lambda: DATA["orl-large"].load()[0]),
     "pbmc": (8, lambda: load_pbmc()[0]),
-    "worm": (10, lambda: load_worm()[0]),
+    "worm": (10, lambda: log_counts(*load_worm_neurons())[0]),
     "usps": (10, lambda: DATA["usps-large"].load()[0]),
     "clouds": (10, lambda: clouds(100_000)[0]),
     "mnist": (10, lambda: DATA["mnist-70000"].load()[0]),

@@ -32,7 +32,7 @@ from .clustering import (
     spectral_directions,
 )
 from .decoders import Decoded
-from .graphs import LaplacianKind, as_graph, knn_graph
+from .graphs import Graph, LaplacianKind, as_graph, knn_graph
 from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import is_auto
@@ -135,13 +135,15 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         by_graph = options.partition == "graph" and compressed.graphs[0] is not None
         partition = cluster_by_graph if by_graph else cluster_by_k_means  # the latter is Algorithm 3
         draws.append((compressed, partition(compressed, count.value, run)))
-    at = int(np.argmin([1.0 if np.isnan(one.conductance) else one.conductance for _, one in draws]))
+    graph = axes[0].graph
+    at = int(np.argmin([comparable_conductance(one, graph, count.value) for _, one in draws]))
     compressed, best = draws[at]
     soft_labels = consensus([one.soft_labels for _, one in draws], at)
     value = best.conductance
-    if len(draws) > 1 and not np.isnan(value) and axes[0].graph is not None:
-        value = conductance(axes[0].graph, soft_labels.argmax(axis=1), count.value)
-    chosen = "default" if np.isnan(value) else f"conductance {value:.3f}, and most agreement with other candidates"
+    if len(draws) > 1 and not np.isnan(value) and graph is not None:
+        value = conductance(graph, soft_labels.argmax(axis=1), count.value)
+    agrees = "most agreement with other candidates" if len(draws) == 1 else f"consensus of {len(draws)} draws"
+    chosen = "default" if np.isnan(value) else f"conductance {value:.3f}, and {agrees}"
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
@@ -157,7 +159,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     ]
     clusters = replace(
         best, soft_labels=soft_labels, conductance=value, n_iter=sum(one.n_iter for _, one in draws),
-        converged=all(one.converged for _, one in draws),
+        converged=all(one.converged for _, one in draws), alternatives=best.alternatives if len(draws) == 1 else (),
     )  # fmt: skip
     return Clustering(compressed, clusters, count.value, scaling, points, n_neighbors.value, choices)
 
@@ -295,12 +297,17 @@ def trial_conductance(X: Data, n_clusters: int, run: Run) -> float:
     )
     run = replace(run, options=options, progress=Progress())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say of some samples need not hold for all
+        warnings.simplefilter("ignore")  # they need not apply to all samples
         axes = build_graphs(points_for_distances(X, NO_FILTER, run).X, run)
         compressed = compress(X, axes, auto.choose_laplacian(options, "clustering"), LossWeights(), n_clusters, run)
-        labels = cluster_by_graph(compressed, n_clusters, run).soft_labels.argmax(axis=1)
-    assert axes[0].graph is not None
-    return conductance(axes[0].graph, labels, n_clusters, min_share=MIN_SHARE)
+        return comparable_conductance(cluster_by_graph(compressed, n_clusters, run), axes[0].graph, n_clusters)
+
+
+def comparable_conductance(clusters: Clusters, graph: Graph | None, n_clusters: int) -> float:
+    """Conductance by which answers are compared: what tiny clusters lack counts; 1 if the graph was not used."""
+    if graph is None or np.isnan(clusters.conductance):
+        return 1.0
+    return conductance(graph, clusters.soft_labels.argmax(axis=1), n_clusters, min_share=MIN_SHARE)
 
 
 def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
@@ -338,8 +345,10 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
                 found += candidates(directions, graph.weights, n_clusters, kind, gammas[0], run.rng, weights[0])
     if is_auto(options.scores):
         with run.progress.stage("partitions"):
-            directions = spectral_directions(graph.weights, n_clusters)
-            found += candidates(directions, graph.weights, n_clusters, "spectral", path[-1][0], run.rng)
+            smooth, last = spectral_directions(graph.weights, n_clusters), found[-1]
+            if smooth is not None:
+                spectral = candidates(smooth, graph.weights, n_clusters, "spectral", last.gamma, run.rng)
+                found += [replace(one, rank=last.rank) for one in spectral]
     with run.progress.stage("decoding"):
         partition = select(found, compressed.samples, n_clusters, options.gamma_labels)
     taken = partition.candidate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphlowrank.auto.downsampling import MAX_ENTRIES, MIN_SAMPLES, n_kept
+from graphlowrank.auto.downsampling import MAX_ENTRIES, MIN_SAMPLES, check_sizes, n_kept
 from graphlowrank.options import Options
 
 
@@ -11,6 +11,7 @@ def test_the_compressed_matrix_stays_small_for_any_number_of_features():
     assert n_kept(Options(), (3000, 100)) == (3000, 100)
     assert n_kept(Options(), (10_000, 100)) == (3000, 100)
     assert n_kept(Options(), (100_000, 100)) == (10_000, 100)
+    check_sizes(Options(n_clusters=4000), (10_000, 100), clustering=True)  # so many clusters need more samples
     for n, p in ((5000, 1_000_000), (300, 1_000_000), (10**6, 10**6)):
         rows, columns = n_kept(Options(), (n, p))
         assert rows * columns <= 100 * MAX_ENTRIES  # a tenth of the samples at least

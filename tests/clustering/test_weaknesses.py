@@ -25,6 +25,7 @@ def test_a_good_partition_has_none():
 
 def test_each_weakness_is_named():
     assert sentences([50, 60], 3) == ["2 clusters were found instead of 3; ask for fewer."]
+    assert sentences([50], 2) == ["1 cluster was found instead of 2; ask for fewer."]
     assert sentences([500, 2], 2) == [
         "the smallest cluster has 2 of 502 samples, less than 1 % of the mean size."
     ]  # fmt: skip

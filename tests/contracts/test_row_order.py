@@ -45,6 +45,14 @@ def test_clusters_are_those_of_any_permutation(load, options):
     assert_array_equal(model.predict(X), other.predict(X))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_feature_that_drowns_the_others_in_rounding_does_not_matter(sparse):
+    X = np.column_stack([np.unique(load_iris().data, axis=0), np.full(149, 1e18)])
+    shuffled = np.random.default_rng(0).permutation(149)
+    one, other = (as_shifted_sparse(sp.csr_array(rows)) if sparse else rows for rows in (X, X[shuffled]))
+    assert_array_equal(shuffled[canonical_order(other)], canonical_order(one))
+
+
 def test_the_parts_of_a_fit_belong_to_the_samples_as_given():
     X = load_iris().data
     model = CompressiveClustering(3, random_state=0, downsampling=(2, 1), scaling="none", robust_graphs=False)

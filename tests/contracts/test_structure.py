@@ -43,7 +43,7 @@ FEATURES = {  # lines that were added to the 22,000 after the package was reshap
     "one thread of BLAS, masked arrays, units, cache of compiled code": 180,
     "codecs of videos, refused losses and address spaces": 60,
     "numbers out of range are refused": 20,
-    "clusters that do not depend on the seed or the order of samples": 340,
+    "clusters that do not depend on the seed or the order of samples": 380,
     "a model owns its data, copies of samples, interrupts in compiled code": 70,
     "plans know the arrays of each stage, and sparse data": 120,
     "l1 scores of samples with few entries": 25,

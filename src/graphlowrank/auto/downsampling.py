@@ -72,7 +72,8 @@ def downsampling_choice(options: Options, shape: tuple[int, int], kept: tuple[in
 
 def check_sizes(options: Options, shape: tuple[int, int], *, clustering: bool) -> None:
     """Raise, before work starts, if the options do not suit the shape of the data; warn if very few nodes are kept."""
-    kept, rank = n_kept(options, shape), options.n_components
+    known = clustering and not is_auto(options.n_clusters)
+    kept, rank = n_kept(options, shape, int(options.n_clusters) if known else None), options.n_components
     if clustering and not is_auto(options.n_clusters):
         check_count(options.n_clusters, "n_clusters", at_most=shape[0], what="samples")
         check_count(options.n_clusters, "n_clusters", at_most=kept[0], what="kept samples (see downsampling)")

@@ -18,7 +18,7 @@ from .choice import AS_GIVEN, Choice
 
 N_SAMPLES = 1000  # whose units are compared
 TRIAL_SAMPLES = 2000  # clustered in each scaling
-TRIAL_GAMMA = 5.0  # gamma_samples of these trials: one gamma orders the scalings as the whole path does
+TRIAL_GAMMA = 5.0  # gamma_samples of these trials: one gamma orders the scalings nearly as the whole path does
 ASSUMED_CLUSTERS = 10  # while their number is unknown
 MIN_FEATURES = 20  # centering and scaling samples with fewer features removes too much
 DOMINANT = 2.0  # effective number of features that carry the variance

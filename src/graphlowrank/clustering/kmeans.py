@@ -1,11 +1,12 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
 import warnings
+from inspect import signature
 from typing import Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -19,7 +20,9 @@ Scores = Literal["whitened", "scaled", "spectral"]
 DIRECTIONS_PER_CLUSTER = 1.5  # chosen on six data sets: fewer lose small clusters, more let noise in
 MIN_SINGULAR_RATIO = 1e-3  # below, whitening would amplify noise
 SPECTRAL_TOL = 1e-4  # of eigenvalues
-REGULARIZATION = 1e-3  # mean degrees that are spread over all pairs of nodes
+REGULARIZATION = 1e-3  # edge weight added between all pairs of nodes, in mean degrees
+MAX_SPECTRAL = 100  # eigenvectors; more take longer than all other candidates
+POINTS_PER_CLUSTER = 5  # on which k-means fits its centers, at least
 
 
 def k_means(
@@ -50,6 +53,7 @@ def k_means(
         if fewer:
             warnings.simplefilter("ignore", ConvergenceWarning)
         model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
+        fit_on = None if fit_on is None else max(fit_on, POINTS_PER_CLUSTER * n_clusters)
         if fit_on is None or fit_on >= len(points):
             return np.asarray(model.fit(points, sample_weight=weights).labels_)
         part = check_random_state(random_state).choice(len(points), fit_on, replace=False)
@@ -57,12 +61,14 @@ def k_means(
         return np.asarray(model.predict(points))
 
 
-def inertia(points: Array, labels: Array) -> float:
-    """Sum of the squared distances of the points (n, d) to the means of their clusters."""
-    sums = np.zeros((int(labels.max()) + 1, points.shape[1]))
-    np.add.at(sums, labels, points)
-    counts = np.maximum(np.bincount(labels), 1)
-    return float(np.sum(points.astype(np.float64) ** 2) - np.sum(sums**2 / counts[:, None]))
+def inertia(points: Array, labels: Array, weights: Array | None = None) -> float:
+    """Sum of the squared distances of the points (n, d) to the means of their clusters, with weights (n,) if given."""
+    given = np.ones(len(points)) if weights is None else weights.astype(np.float64)
+    members = sp.csr_array((given, labels, np.arange(len(labels) + 1)), shape=(len(labels), int(labels.max()) + 1))
+    counts = np.bincount(labels, weights=given)
+    squares = np.sum((members.T @ points.astype(np.float64)) ** 2, axis=1)
+    between = np.divide(squares, counts, out=np.zeros_like(squares), where=counts > 0).sum()
+    return float(given @ np.sum(points.astype(np.float64) ** 2, axis=1) - between)
 
 
 def leading_directions(
@@ -80,17 +86,20 @@ def leading_directions(
     return left / rows, values
 
 
-def spectral_directions(weights: sp.csr_array, n_clusters: int) -> tuple[Array, Array]:
+def spectral_directions(weights: sp.csr_array, n_clusters: int) -> tuple[Array, Array] | None:
     """Smoothest signals (n_nodes, n_clusters) of a graph, and ones (n_clusters,) for their singular values.
+
+    None for a graph without edges, for too many clusters, and if the eigenvectors are not found.
 
     The leading eigenvectors of the normalized adjacency matrix, regularized by weak edges between all nodes: without
     them, the first would be indicators of tiny components. They are the limit of the low-rank model for large
     gamma_samples, and find clusters that are not convex.
     """
     n = weights.shape[0]
-    k = min(n_clusters, n - 1)
+    if n_clusters >= n or n_clusters > MAX_SPECTRAL or not weights.nnz:
+        return None
     degrees = np.asarray(weights.sum(axis=1, dtype=np.float64)).ravel()
-    extra = max(REGULARIZATION * float(degrees.mean()), np.finfo(np.float64).tiny)
+    extra = REGULARIZATION * float(degrees.mean())
     root = 1 / np.sqrt(degrees + extra)
 
     def adjacency(x: Array) -> Array:
@@ -98,11 +107,13 @@ def spectral_directions(weights: sp.csr_array, n_clusters: int) -> tuple[Array, 
         return root * (weights @ scaled + extra * scaled.mean())
 
     operator = LinearOperator((n, n), matvec=adjacency, dtype=np.float64)
+    # ARPACK would draw its start, and, since scipy 1.17, restarts without a seed.
+    seeded = {"v0": np.cos(np.arange(n)), **({"rng": 0} if "rng" in signature(eigsh).parameters else {})}
     try:
-        vectors = eigsh(operator, k, which="LA", v0=np.cos(np.arange(n)), tol=SPECTRAL_TOL)[1]
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors
-    return vectors[:, ::-1], np.ones(vectors.shape[1])
+        vectors = eigsh(operator, n_clusters, which="LA", tol=SPECTRAL_TOL, **seeded)[1]
+    except ArpackError:
+        return None
+    return vectors[:, ::-1], np.ones(n_clusters)
 
 
 def _n_directions(n_clusters: int, shape: tuple[int, ...]) -> int:
@@ -115,6 +126,7 @@ def cluster_scores(left: Array, values: Array, n_clusters: int, scores: str) -> 
     "whitened" gives the first ``1.5 n_clusters`` directions equal weight and every sample unit length, so strong
     factors (illumination of faces) and faint samples do not dominate. It falls back to "scaled" if there are fewer
     directions than clusters. "scaled" are the principal scores: k-means on the low-rank matrix itself, as in the paper.
+    "spectral" gives every sample unit length, as in spectral clustering.
     """
     if scores not in get_args(Scores):
         raise ValueError(f"scores must be 'whitened', 'scaled' or 'spectral', got {scores!r}.")

@@ -12,7 +12,7 @@ COMPILED_ABOVE = 300_000  # edges; below, numpy finishes before a compiled kerne
 MAX_PASSES = 30
 MOVED_TOL = 1e-4  # share of nodes that may still move in the last pass
 MIN_GAIN = 1e-10  # of a move, in a sum of n_clusters terms of at most 1
-MIN_SHARE = 0.1  # of the mean volume of a cluster: smaller ones are charged for what they lack, see conductance
+MIN_SHARE = 0.1  # of the mean volume: what a cluster lacks of it counts as weight that leaves it, see conductance
 
 
 def refine(weights: sp.csr_array, labels: Array, n_clusters: int, *, min_share: float = MIN_SHARE) -> Array:

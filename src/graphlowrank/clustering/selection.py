@@ -42,7 +42,7 @@ class Candidate:
 
     labels: Array  # (n_kept,)
     gamma: float  # gamma_samples of the low-rank matrix
-    scores: str  # what k-means clustered: "whitened" or "scaled"
+    scores: str  # what k-means clustered: "whitened", "scaled" or "spectral"
     method: Method  # k-means, or finer clusters of k-means merged
     conductance: float  # mean conductance on the graph of the kept samples
     rank: int  # of the low-rank matrix
@@ -54,7 +54,7 @@ class Alternative:
 
     labels: Array  # (n_samples,)
     conductance: float
-    agreement: float  # adjusted Rand index with the answer
+    agreement: float  # adjusted Rand index with the answer, on at most 2000 samples
 
     def check(self) -> None:
         """Raise ValueError unless there are labels and numbers."""
@@ -100,7 +100,7 @@ def candidates(
 
     starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
     by_conductance = min(starts, key=lambda one: one.conductance)
-    by_inertia = min(starts, key=lambda one: inertia(points, one.labels))
+    by_inertia = min(starts, key=lambda one: inertia(points, one.labels, sample_weights))
     found = [by_conductance] if by_inertia is by_conductance else [by_conductance, by_inertia]
     for factor in FINE_FACTORS:
         if len(points) >= MIN_FINE_SIZE * factor * n_clusters:
@@ -139,7 +139,10 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
         neighbor_shares(weights, refined[best], n_clusters),
         shortlist[best],
         conductance(weights, refined[best], n_clusters),
-        tuple(Alternative(refined[one], float(values[one]), float(agreements[one, best])) for one in alternatives),
+        tuple(
+            Alternative(refined[one], conductance(weights, refined[one], n_clusters), float(agreements[one, best]))
+            for one in alternatives
+        ),
     )
 
 
@@ -154,10 +157,12 @@ def _votes(shortlist: Sequence[Candidate], weights: Array) -> Array:
 def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array:
     """Compute the adjusted Rand index (m, m) of every two of m partitions, on at most 2000 evenly spaced samples."""
     part = evenly_spaced(len(partitions[0]), AGREEMENT_SAMPLES)
-    members = np.hstack([np.eye(n_clusters, dtype=np.float32)[labels[part]] for labels in partitions])
     m = len(partitions)
-    counts = (members.T @ members).astype(np.float64).reshape(m, n_clusters, m, n_clusters)
-    together = np.sum(counts * (counts - 1) / 2, axis=(1, 3))  # pairs of samples that share a cluster in both
+    together = np.empty((m, m))  # pairs of samples that share a cluster in both
+    for at, one in enumerate(partitions):
+        for other in range(at + 1):
+            shared = np.unique(one[part] * n_clusters + partitions[other][part], return_counts=True)[1]
+            together[at, other] = together[other, at] = np.sum(shared * (shared - 1) / 2)
     own = together.diagonal()
     expected = np.outer(own, own) / max(len(part) * (len(part) - 1) / 2, 1)
     scale = (own[:, None] + own) / 2 - expected
@@ -183,7 +188,9 @@ def _n_per_method(cost: int) -> int:
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
     """Best candidates of each method by conductance on the graph of the kept samples."""
-    ordered = sorted(found, key=lambda one: one.conductance)
+    n_found = [len(np.unique(one.labels)) for one in found]  # an empty cluster cannot be filled by moving single nodes
+    complete = [one for one, n in zip(found, n_found, strict=True) if n == max(n_found)]
+    ordered = sorted(complete, key=lambda one: one.conductance)
     length = _n_per_method(cost)
     by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
     return by_k_means[:length] + merged[:length]

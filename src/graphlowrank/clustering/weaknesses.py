@@ -18,7 +18,7 @@ def weaknesses(
     sizes = np.bincount(labels, minlength=n_clusters)
     n_found = int(np.count_nonzero(sizes))
     if n_found < n_clusters:
-        yield f"{n_found} clusters were found instead of {n_clusters}; ask for fewer."
+        yield f"{n_found} cluster{'s were' if n_found > 1 else ' was'} found instead of {n_clusters}; ask for fewer."
     n_distinct = count_distinct(points, n_found)
     if n_distinct < n_found:
         yield (

@@ -27,9 +27,11 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
     Graphs are built, samples and features drawn, and FRPCAG solved on the small matrix as in :class:`CompressivePCA`,
-    at several gammas. K-means, and merged finer clusters of k-means, propose partitions of the kept samples. The best
+    at several gammas. K-means, and merged finer clusters of k-means, propose partitions of the kept samples, from these
+    solutions and from eigenvectors of the reduced sample graph. The best
     are interpolated over the graph of all samples and refined there. Of those of nearly the lowest conductance, the one
-    that the others agree with most is the answer. It does not depend on the order of up to 20000 samples.
+    that the others agree with most is the answer. It does not depend on the order of up to 20000 samples, unless a
+    sample graph or indices of samples are given.
 
     Parameters
     ----------
@@ -44,12 +46,13 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     scores : {"auto", "whitened", "scaled"}, default="auto"
         What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and samples of unit
         length, so that strong factors (illumination) do not dominate; "scaled", principal scores as in the paper;
-        "auto" tries both.
+        "auto" tries both, and the leading eigenvectors of the reduced sample graph ("spectral" in ``scores_``).
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 3000
-        and as many as the paper's restricted isometry asks for, and all features up to 500.
+        (fewer if they have very many features) and as many as the paper's restricted isometry asks for, and all
+        features up to 500.
     gamma_samples, gamma_features : float or "auto", default="auto"
         Weights of the smoothness terms of the two graphs, independent of the units of the data. "auto" tries 0.5 to 40
         for the samples and uses 0.3 for the features; 1.5 and 0.3 with ``partition="k-means"``.
@@ -98,7 +101,7 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Mean of the training samples of each cluster, in the units of the data.
     alternatives_ : tuple of Alternative
         Different partitions (``labels``) of nearly the same ``conductance``, and their ``agreement`` with ``labels_``
-        (adjusted Rand index). A warning is issued if there are any.
+        (adjusted Rand index on at most 2000 samples). A warning is issued if there are any. Empty if ``n_draws`` > 1.
     conductance_ : float
         Mean conductance of the clusters on the sample graph; NaN without a sample graph, and for "k-means".
     n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_ : int, str, str, float, float

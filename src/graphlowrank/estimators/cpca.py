@@ -32,7 +32,8 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         estimated on held-out entries.
     downsampling : "auto" or (float, float), default="auto"
         ``(a, b)`` keeps 1/a of the samples and 1/b of the features. "auto" keeps a tenth of the samples, at least 3000
-        and as many as the paper's restricted isometry asks for at this rank, and all features up to 500.
+        (fewer if they have very many features) and as many as the paper's restricted isometry asks for at this rank,
+        and all features up to 500.
     scaling : {"auto", "none", "features"}, default="auto"
         "features" works on features minus their medians, divided by a standard deviation that is estimated from the
         interdecile range; the answer is in the units of the data. "auto" does so if one or two features dominate.
