@@ -120,7 +120,7 @@ OPTION_NAMES = {
     "random_state": "--seed",
     "n_jobs": "--threads",
     "column(?= must)": "--column",  # elsewhere it is an ordinary word
-    "report_.alternatives_": "try another --seed",
+    "report_.alternatives_": "--seed",  # another one may lead to them
 }
 
 

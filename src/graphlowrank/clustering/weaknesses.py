@@ -32,6 +32,6 @@ def weaknesses(
         other = alternatives[0]
         yield (
             f"another partition has nearly the same conductance ({other.conductance:.3g} and {conductance:.3g}), but "
-            f"an adjusted Rand index of {other.agreement:.2f} with this one: the data do not decide "
-            "(report_.alternatives_)."
+            f"an adjusted Rand index of {other.agreement:.2f} with this one: the data do not decide; "
+            "try report_.alternatives_."
         )
