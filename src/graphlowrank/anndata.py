@@ -142,7 +142,8 @@ def _graph(adata: Any, key: str) -> Graph:
 
 def _entry(entries: Any, key: str, what: str) -> Any:
     if key not in entries:
-        raise ValueError(f"there is no {what}; it holds {', '.join(map(repr, entries)) or 'nothing'}.")
+        names = ", ".join(repr(name) for name in entries if name is not None)  # anndata 0.13 lists X as layer None
+        raise ValueError(f"there is no {what}; it holds {names or 'nothing'}.")
     return entries[key]
 
 

@@ -30,7 +30,7 @@ def test_few_samples_are_no_error(rng):
 
 
 def test_a_given_graph_is_used(rng):
-    clique = np.ones((50, 50)) - np.eye(50)
+    clique = sp.coo_array(np.ones((50, 50)) - np.eye(50))
     graph = sp.csr_array(sp.block_diag([clique, clique, clique]))
     model = CompressiveClustering("auto", sample_graph=graph, random_state=0).fit(rng.standard_normal((150, 8)))
     assert model.n_clusters_ == 3
@@ -42,6 +42,6 @@ def test_many_small_components():
     rng = np.random.default_rng(0)
     X = np.repeat(100 * rng.standard_normal((80, 20)), 15, axis=0) + rng.standard_normal((1200, 20))
     assert np.isfinite(CompressivePCA(robust_graphs=False, random_state=0).fit(X).low_rank_[:5]).all()
-    apart = sp.csr_array(sp.block_diag([np.ones((3, 3)) - np.eye(3)] * 100))
+    apart = sp.csr_array(sp.block_diag([sp.coo_array(np.ones((3, 3)) - np.eye(3))] * 100))
     model = CompressiveClustering("auto", sample_graph=apart, random_state=0)
     assert model.fit(rng.standard_normal((300, 5))).n_clusters_ >= 1

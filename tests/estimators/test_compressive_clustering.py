@@ -72,7 +72,7 @@ def test_predict_does_not_depend_on_later_changes_of_the_data(form, blobs):
     model = CompressiveClustering(3, scaling="none", robust_graphs=False, random_state=0).fit(given)
     labels = model.predict(new)
     assert len(set(labels)) == 3
-    (given.data if sp.issparse(given) else given.to_numpy() if hasattr(given, "iloc") else given)[:] = 0
+    (given.data if sp.issparse(given) else given.iloc if hasattr(given, "iloc") else given)[:] = 0
     assert_array_equal(model.predict(new), labels)
 
 

@@ -85,6 +85,7 @@ def test_round_trip(tmp_path, extension):
     check()
 
 
+@pytest.mark.filterwarnings("ignore:The 'float_precision' argument is deprecated")  # pandas 3.1
 def test_pandas_and_polars_read_it(tmp_path):
     write_matrix(tmp_path / "x.csv", X.astype(float), SAMPLES, FEATURES)
     frame = pd.read_csv(tmp_path / "x.csv", index_col=0, float_precision="round_trip")

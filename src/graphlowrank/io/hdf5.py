@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .labels import Labels
     from .table import Rows
 
-MAX_LEVELS = 3
+MAX_LEVELS = 4
 MAX_ITEMS = 20_000
 INDEX = "_index"  # column of AnnData's names in files written here; AnnData allows no other column of that name
 
