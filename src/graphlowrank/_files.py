@@ -162,12 +162,17 @@ def temporary_beside(target: Path) -> Iterator[Path]:
     beside = Path(tempfile.gettempdir()) if is_special(target) else target.parent
     sweep(beside)
     folder = beside / f".{HOST}-{secrets.token_hex(8)}.part"
-    folder.mkdir(0o700)
-    lock = _lock(folder)
-    try:
+    lock = None
+    try:  # Ctrl-C may come as soon as the folder exists
+        folder.mkdir(0o700)
+        lock = _lock(folder)
         yield folder / target.name
     finally:
-        remove(folder)
+        try:
+            remove(folder)
+        except KeyboardInterrupt:
+            remove(folder)
+            raise
         if lock is not None:
             os.close(lock)
 

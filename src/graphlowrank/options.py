@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RENAMED_DECODER_OPTIONS = {"normalise": "normalize"}  # deprecated in 0.2
 MAX_GAMMA = 1e30  # of the smoothness terms; larger ones overflow in single precision
+MIN_HUBER_DELTA = 1e-30  # below, the Huber loss is the l1 loss, and its corner would underflow in small units
 
 
 def choices() -> dict[str, tuple[str, ...]]:
@@ -91,10 +92,11 @@ class Options:
         check_number(self.gamma_labels, "gamma_labels")
         if not (isinstance(self.robust_graphs, bool | np.bool_) or is_auto(self.robust_graphs)):
             raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")
-        for name in ("tol", "huber_delta"):
+        for name, least in (("tol", 0.0), ("huber_delta", MIN_HUBER_DELTA)):
             value = getattr(self, name)
-            if not (is_number(value) and value > 0):
-                raise ValueError(f"{name} must be a positive number; got {value!r}.")
+            if not (is_number(value) and value > least):
+                above = f"number above {least:g}" if least else "positive number"
+                raise ValueError(f"{name} must be a {above}; got {value!r}.")
         check_count(self.max_iter, "max_iter")
         check_count(self.n_draws, "n_draws", at_most=1000, what="draws allowed")
         for name in ("n_neighbors", "n_clusters"):

@@ -8,26 +8,25 @@ sampled block is copied, unless distances need imputed values. Automatic decisio
 and returned with their reasons.
 """
 
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from . import auto
-from ._progress import Progress
 from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
 from .clustering import (
-    MIN_SHARE,
     Candidate,
     Scores,
     candidates,
+    community_candidates,
     conductance,
     consensus,
     decode_labels,
     leading_directions,
+    locally_scaled,
+    partition_cost,
     select,
     spectral_directions,
 )
@@ -45,7 +44,6 @@ from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
 
 FEATURE_GRAPH_SAMPLES = 10_000  # on which features are compared: enough to rank them, whatever n is
-NO_FILTER = Choice("robust_graphs", False, "not checked")  # noqa: FBT003
 ORDERED_UP_TO = 20_000  # samples; above, a copy of the data in another order would cost too much memory
 SCALED_SCORES_UP_TO = 2.0  # gamma_samples: above, principal scores have fewer directions than clusters
 
@@ -98,7 +96,7 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, tighten_tol: bool = 
 
 
 def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
-    """Cluster the samples: Algorithm 3, or a partition of low conductance along a path of gammas.
+    """Cluster the samples: Algorithm 3, or a partition of low cost on the sample graph.
 
     The answer does not depend on the order of the samples, unless there are very many, or the user gives a sample graph
     or indices of samples.
@@ -121,8 +119,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     outliers = check_outliers(X, run, units[0])
     with progress.stage("scaling"):
         by_units = outliers.value and is_auto(options.scaling)
-        trial = partial(trial_conductance, run=run)
-        scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng, trial)
+        scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options)
         scaled = scaling.apply(X)
     points = points_for_distances(scaled, outliers, run, for_new_samples=True)
     with progress.stage("number of clusters"):
@@ -136,7 +133,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         partition = cluster_by_graph if by_graph else cluster_by_k_means  # the latter is Algorithm 3
         draws.append((compressed, partition(compressed, count.value, run)))
     graph = axes[0].graph
-    at = int(np.argmin([comparable_conductance(one, graph, count.value) for _, one in draws]))
+    at = cheapest([one for _, one in draws], graph, count.value)
     compressed, best = draws[at]
     soft_labels = consensus([one.soft_labels for _, one in draws], at)
     value = best.conductance
@@ -290,24 +287,12 @@ def decode(
         return Decoded(low_rank, decoded.n_iter, decoded.converged)
 
 
-def trial_conductance(X: Data, n_clusters: int, run: Run) -> float:
-    """Conductance of the clusters of some samples at one gamma: how well their scaling separates them."""
-    options = replace(
-        run.options, n_clusters=n_clusters, gamma_samples=auto.TRIAL_GAMMA, downsampling="auto", sampling="uniform"
-    )
-    run = replace(run, options=options, progress=Progress())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they need not apply to all samples
-        axes = build_graphs(points_for_distances(X, NO_FILTER, run).X, run)
-        compressed = compress(X, axes, auto.choose_laplacian(options, "clustering"), LossWeights(), n_clusters, run)
-        return comparable_conductance(cluster_by_graph(compressed, n_clusters, run), axes[0].graph, n_clusters)
-
-
-def comparable_conductance(clusters: Clusters, graph: Graph | None, n_clusters: int) -> float:
-    """Conductance by which answers are compared: what tiny clusters lack counts; 1 if the graph was not used."""
-    if graph is None or np.isnan(clusters.conductance):
-        return 1.0
-    return conductance(graph, clusters.soft_labels.argmax(axis=1), n_clusters, min_share=MIN_SHARE)
+def cheapest(draws: list[Clusters], graph: Graph | None, n_clusters: int) -> int:
+    """Place of the partition of lowest cost; the first if the graph was not used."""
+    if len(draws) == 1 or graph is None or any(np.isnan(one.conductance) for one in draws):
+        return 0
+    evidence = locally_scaled(graph.weights)
+    return int(np.argmin([partition_cost(evidence, one.soft_labels.argmax(axis=1), n_clusters) for one in draws]))
 
 
 def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
@@ -327,7 +312,7 @@ def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clu
 
 
 def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:
-    """Solve along a path of gammas, propose partitions of each solution, select the most central of the best."""
+    """Solve along a path of gammas, propose partitions of each solution and of the graph, select one of the best."""
     options, graph = run.options, compressed.graphs[0]
     assert graph is not None
     path = auto.gamma_path(options, compressed.laplacian)
@@ -343,14 +328,19 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
             kinds: list[Scores] = ["whitened", "scaled"] if scaled_too else ["whitened"]
             for kind in kinds if is_auto(options.scores) else [options.scores]:
                 found += candidates(directions, graph.weights, n_clusters, kind, gammas[0], run.rng, weights[0])
+    everything = compressed.samples.graph
+    assert everything is not None
+    evidence = locally_scaled(everything.weights)
     if is_auto(options.scores):
         with run.progress.stage("partitions"):
             smooth, last = spectral_directions(graph.weights, n_clusters), found[-1]
             if smooth is not None:
                 spectral = candidates(smooth, graph.weights, n_clusters, "spectral", last.gamma, run.rng)
                 found += [replace(one, rank=last.rank) for one in spectral]
+        with run.progress.stage("communities"):
+            found += community_candidates(evidence, n_clusters, last, run.rng)
     with run.progress.stage("decoding"):
-        partition = select(found, compressed.samples, n_clusters, options.gamma_labels)
+        partition = select(found, compressed.samples, evidence, n_clusters, options.gamma_labels)
     taken = partition.candidate
     return Clusters(
         partition.soft_labels, partition.conductance, (taken.gamma, path[0][1]), taken.scores, taken.method, taken.rank,

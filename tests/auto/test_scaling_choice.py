@@ -10,15 +10,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank._progress import Progress
-from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling
+from graphlowrank.auto import scaling
+from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling, cluster_cost
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.options import Options
-from graphlowrank.pipeline import trial_conductance
 from graphlowrank.preprocessing.scaling import Scaling
 from graphlowrank.preprocessing.sparse import as_shifted_sparse
-from graphlowrank.records import Run
 from helpers import sparse_counts
 
 
@@ -30,11 +28,11 @@ def pictures(rng):
 
 
 def trial(X, k):
-    return trial_conductance(X, k, Run(Options(tol=1e-2), np.random.RandomState(0), Progress()))
+    return cluster_cost(X, k, Options(n_neighbors=10), np.random.RandomState(0))
 
 
 def chosen(X, k=4):
-    return choose_scaling(X, Options(n_clusters=k), np.random.RandomState(0), trial)[0]
+    return choose_scaling(X, Options(n_clusters=k, n_neighbors=10))[0]
 
 
 def test_samples_of_different_brightness_are_scaled(pictures, rng):
@@ -44,18 +42,19 @@ def test_samples_of_different_brightness_are_scaled(pictures, rng):
     assert trial(Scaling.fit(shaded, "samples").apply(shaded), 4) < trial(shaded, 4)
 
 
-def test_each_scaling_is_tried_on_some_samples_and_reported():
+def test_each_scaling_is_tried_on_some_samples_and_reported(monkeypatch):
     values = {"none": 0.05, "features": 0.0005, "samples": 0.04}
     tried = []
 
-    def by_name(X, k):
+    def by_name(X, k, options, rng):
         tried.append((len(X), k))
-        return values[list(values)[len(tried) - 1]]
+        return values[list(values)[(len(tried) - 1) // 3]]
 
+    monkeypatch.setattr(scaling, "cluster_cost", by_name)
     X = np.random.default_rng(0).random((4000, 30))
-    found, choice = choose_scaling(X, Options(n_clusters=7), np.random.RandomState(0), by_name)
-    assert (found.kind, tried) == ("features", [(2000, 7)] * 3)
-    assert "of 2000 samples, 0.001 (none 0.050, samples 0.040)" in choice.reason
+    found, choice = choose_scaling(X, Options(n_clusters=7))
+    assert (found.kind, tried) == ("features", [(2000, 7)] * 9)
+    assert "of 3 x 2000 samples, 0.001 (none 0.050, samples 0.040)" in choice.reason
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -75,7 +75,7 @@ def test_sparse_data_with_missing_values(Estimator):
         ({"gamma_features": np.nan}, "gamma_features must be"),
         ({"gamma_features": "big"}, "gamma_features must be"),
         ({"tol": 0}, "tol must be a positive number"),
-        ({"huber_delta": -2}, "huber_delta must be a positive number"),
+        ({"huber_delta": -2}, "huber_delta must be a number above 1e-30"),
         ({"max_iter": 0}, "max_iter must be a positive integer"),
         ({"n_neighbors": 2.5}, "n_neighbors must be a positive integer"),
         ({"n_jobs": 0}, "n_jobs must be None for all cores, or an integer other than 0; got 0"),

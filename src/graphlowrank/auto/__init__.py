@@ -20,10 +20,10 @@ from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
 from .rank import rank_choice
-from .scaling import TRIAL_GAMMA, choose_recovery_scaling, choose_scaling
+from .scaling import choose_recovery_scaling, choose_scaling
 
 __all__ = [
-    "AS_GIVEN", "DEFAULT_RANK", "TRIAL_GAMMA", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
+    "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
     "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices",
     "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice",
     "validate_gammas",

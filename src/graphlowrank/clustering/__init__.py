@@ -4,23 +4,27 @@
     k_means             on the scores of the compressed matrix
     decode_labels       k-means, then labels interpolated over the sample graph (Algorithm 3)
     candidates          partitions of the kept samples: k-means, and finer clusters merged
+    communities         partition of a graph by Louvain's method, of a given number of clusters
+    partition_cost      conductance and lack of modularity: the criterion of selection
     select              interpolate the best, refine them, return the most central one
     refine              move single nodes while the conductance falls
     merge               merge clusters by modularity
     consensus           one partition from several
     weaknesses          reasons not to rely on a partition
-    conductance         mean conductance of a partition, the criterion of selection
+    conductance         mean conductance of a partition
 """
 
 from ..metrics import conductance
+from .communities import communities, locally_scaled, partition_cost
 from .kmeans import Scores, k_means, leading_directions, spectral_directions
 from .labels import Labels, cluster_means, consensus, decode_labels, memberships_of_new
-from .refinement import MIN_SHARE, merge, modularity_path, refine
-from .selection import Alternative, Candidate, Partition, candidates, select
+from .refinement import merge, modularity_path, refine
+from .selection import Alternative, Candidate, Partition, candidates, community_candidates, select
 from .weaknesses import weaknesses
 
 __all__ = [
-    "MIN_SHARE", "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "cluster_means",
-    "conductance", "consensus", "decode_labels", "k_means", "leading_directions", "memberships_of_new", "merge",
-    "modularity_path", "refine", "select", "spectral_directions", "weaknesses",
+    "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "cluster_means", "communities",
+    "community_candidates", "conductance", "consensus", "decode_labels", "k_means", "leading_directions",
+    "locally_scaled", "memberships_of_new", "merge", "modularity_path", "partition_cost", "refine", "select",
+    "spectral_directions", "weaknesses",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Propose partitions of the kept samples, and select one of low conductance that the others agree with.
+"""Propose partitions, and select one of low cost that the others agree with.
 
 Constants were chosen on the sets of docs/choices.md ("Alternatives that were tried").
 """
@@ -16,6 +16,7 @@ from ..linalg.blocks import evenly_spaced
 from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
+from .communities import partition_cost, repeated_communities
 from .kmeans import Scores, cluster_scores, inertia, k_means
 from .labels import interpolate_labels
 from .refinement import MIN_SHARE, merge, refine
@@ -26,31 +27,34 @@ FINE_FACTORS = (2, 3)  # times as many clusters, to be merged: they depend less 
 MIN_FINE_SIZE = 20  # mean size of a fine cluster: links between smaller ones are random
 MAX_MEMBERSHIPS = 3e6  # samples x clusters x candidates to interpolate
 MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
+COMMUNITY_VOTES = 8  # of communities together: as many as all low-rank matrices with their kinds of scores have
+MIN_COMMUNITY_RUNS, MAX_COMMUNITY_RUNS = 4, 12  # of Louvain's method, in random orders of the samples
+COMMUNITY_SAMPLES = 60_000  # in all runs, between these limits
 ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
-TIE_RTOL, TIE_ATOL = 0.04, 1e-3  # differences of conductance up to here depend on the draw of the kept samples
+TIE_RTOL, TIE_ATOL = 0.04, 1e-3  # differences of cost up to here depend on the draw of the kept samples
 DIFFERENT = 0.8  # adjusted Rand index below which two partitions are different answers
 MAX_ALTERNATIVES = 3
 AGREEMENT_SAMPLES = 2000  # on which partitions are compared
 OWN_SHARE = 0.6  # of the membership
 
-Method = Literal["k-means", "merged"]
+Method = Literal["k-means", "merged", "communities"]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A partition of the kept samples."""
+    """A partition of the kept samples, or of all samples if its method is "communities"."""
 
-    labels: Array  # (n_kept,)
+    labels: Array  # (n_kept,) or (n_samples,)
     gamma: float  # gamma_samples of the low-rank matrix
-    scores: str  # what k-means clustered: "whitened", "scaled" or "spectral"
-    method: Method  # k-means, or finer clusters of k-means merged
+    scores: str  # what k-means clustered: "whitened", "scaled" or "spectral"; "none" for communities
+    method: Method  # k-means, finer clusters of k-means merged, or communities of the sample graph
     conductance: float  # mean conductance on the graph of the kept samples
     rank: int  # of the low-rank matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Another partition of all samples, of nearly the same conductance as the answer."""
+    """Another partition of all samples, of nearly the same cost as the answer."""
 
     labels: Array  # (n_samples,)
     conductance: float
@@ -109,13 +113,23 @@ def candidates(
     return found
 
 
-def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, gamma: float = 0.0) -> Partition:
+def community_candidates(
+    weights: sp.csr_array, n_clusters: int, alike: Candidate, rng: np.random.RandomState
+) -> list[Candidate]:
+    """Partitions of all samples of high modularity; ``weights`` are locally scaled, ``alike`` gives gamma and rank."""
+    found = repeated_communities(weights, n_clusters, n_community_runs(weights.shape[0]), rng)
+    return [Candidate(labels, alike.gamma, "none", "communities", np.nan, alike.rank) for labels in found]
+
+
+def select(
+    found: Sequence[Candidate], samples: SampledNodes, evidence: sp.csr_array, n_clusters: int, gamma: float = 0.0
+) -> Partition:
     """Interpolate the best candidates over all samples, refine them, and return the most central of the best.
 
-    Several partitions often have nearly the same conductance, and which of them has the lowest depends on the draw of
-    the kept samples. So a partition of conductance c has the weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and
-    the one with the highest weighted mean agreement with all others (adjusted Rand index) is returned. The candidates
-    of one source (gamma and scores) share the weight of the best of them.
+    Several partitions often have nearly the same cost (:func:`partition_cost` on ``evidence``, the locally scaled edge
+    weights), and which of them has the lowest depends on the draw of the kept samples. So a partition of cost c has the
+    weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and the one with the highest weighted mean agreement with all
+    others (adjusted Rand index) is returned. The candidates of one source share the weight of the best of them.
     ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
     """
     assert samples.graph is not None
@@ -123,14 +137,16 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     shortlist = _shortlist(found, weights.shape[0] * n_clusters)
     refined: list[Array] = []
     for candidate in shortlist:
-        rough, _ = interpolate_labels(candidate.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)
-        refined.append(refine(weights, rough, n_clusters))
-    values = np.array([conductance(weights, labels, n_clusters, min_share=MIN_SHARE) for labels in refined])
+        rough = candidate.labels
+        if candidate.method != "communities":
+            rough, _ = interpolate_labels(rough, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)
+        refined.append(_numbered(refine(weights, rough, n_clusters)))
+    costs = np.array([partition_cost(evidence, labels, n_clusters) for labels in refined])
     agreements = adjusted_rand_indices(refined, n_clusters)
-    excess = (values - values.min()) / (TIE_RTOL * values.min() + TIE_ATOL)
+    excess = (costs - costs.min()) / (TIE_RTOL * costs.min() + TIE_ATOL)
     best = int((agreements @ _votes(shortlist, np.exp(-excess))).argmax())
     alternatives: list[int] = []
-    for other in np.argsort(values, kind="stable"):
+    for other in np.argsort(costs, kind="stable"):
         different = (agreements[other, [best, *alternatives]] < DIFFERENT).all()
         if different and excess[other] <= 1 and len(alternatives) < MAX_ALTERNATIVES:
             alternatives.append(int(other))
@@ -146,12 +162,23 @@ def select(found: Sequence[Candidate], samples: SampledNodes, n_clusters: int, g
     )
 
 
+def _numbered(labels: Array) -> Array:
+    """Labels numbered in the order of their first samples, so that equal partitions have equal labels."""
+    first, inverse = np.unique(labels, return_index=True, return_inverse=True)[1:]
+    return first.argsort().argsort()[inverse]
+
+
 def _votes(shortlist: Sequence[Candidate], weights: Array) -> Array:
-    """Weights of the candidates, scaled so that those of each source have together the weight of its best."""
-    sources = np.unique([f"{one.gamma} {one.scores}" for one in shortlist], return_inverse=True)[1]
-    best = np.zeros(sources.max() + 1)
-    np.maximum.at(best, sources, weights)
-    return weights * (best / np.bincount(sources, weights=weights))[sources]
+    """Weights of the candidates, scaled so that those of each source have together the votes of its best.
+
+    A low-rank matrix with one kind of scores has one vote, all communities together have eight.
+    """
+    names = ["communities" if one.method == "communities" else f"{one.gamma} {one.scores}" for one in shortlist]
+    votes = np.where(np.array(names) == "communities", COMMUNITY_VOTES * weights, weights)
+    sources = np.unique(names, return_inverse=True)[1]
+    best, total = np.zeros(sources.max() + 1), np.bincount(sources, weights=votes)
+    np.maximum.at(best, sources, votes)
+    return votes * np.divide(best, total, out=np.zeros_like(total), where=total > 0)[sources]
 
 
 def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array:
@@ -167,6 +194,11 @@ def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array
     expected = np.outer(own, own) / max(len(part) * (len(part) - 1) / 2, 1)
     scale = (own[:, None] + own) / 2 - expected
     return np.divide(together - expected, scale, out=np.ones((m, m)), where=scale > 0)
+
+
+def n_community_runs(n_samples: int) -> int:
+    """Return how often Louvain's method runs: more for small data, where runs are cheap and differ more."""
+    return min(max(COMMUNITY_SAMPLES // n_samples, MIN_COMMUNITY_RUNS), MAX_COMMUNITY_RUNS)
 
 
 def n_interpolated(n_samples: int, n_kept: int, n_clusters: int, *, one_gamma: bool = False) -> int:
@@ -187,13 +219,13 @@ def _n_per_method(cost: int) -> int:
 
 
 def _shortlist(found: Sequence[Candidate], cost: int) -> list[Candidate]:
-    """Best candidates of each method by conductance on the graph of the kept samples."""
+    """Best candidates of k-means by conductance on the graph of the kept samples, and all communities."""
     n_found = [len(np.unique(one.labels)) for one in found]  # an empty cluster cannot be filled by moving single nodes
     complete = [one for one, n in zip(found, n_found, strict=True) if n == max(n_found)]
     ordered = sorted(complete, key=lambda one: one.conductance)
     length = _n_per_method(cost)
     by_k_means, merged = ([one for one in ordered if one.method == method] for method in ("k-means", "merged"))
-    return by_k_means[:length] + merged[:length]
+    return by_k_means[:length] + merged[:length] + [one for one in complete if one.method == "communities"]
 
 
 def neighbor_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> Array:

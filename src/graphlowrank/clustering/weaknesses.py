@@ -31,7 +31,7 @@ def weaknesses(
     if alternatives:
         other = alternatives[0]
         yield (
-            f"another partition has nearly the same conductance ({other.conductance:.3g} and {conductance:.3g}), but "
+            f"another partition is nearly as good (conductance {other.conductance:.3g} and {conductance:.3g}), but "
             f"an adjusted Rand index of {other.agreement:.2f} with this one: the data do not decide; "
             "try report_.alternatives_."
         )

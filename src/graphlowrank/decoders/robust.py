@@ -17,6 +17,7 @@ BLOCK_ENTRIES = 8_000_000  # entries of the data that are copied at a time
 MAX_ITER = 100
 START_SAMPLES = 25  # whose median is the starting value of a feature's center
 CORNER = 3.0  # of the Huber loss, in median absolute errors: two standard deviations of normal noise
+MAX_PENALTY = 1e30  # holds a factor at zero, and squares of it are finite
 MIN_CORNER = 1e-2  # in mean absolute deviations of the data; a corner near 0 makes steps short
 
 
@@ -85,7 +86,7 @@ def ridge_penalty(values: Array, noise: float) -> Array:
     to an outlier there. ``noise`` is :func:`noise_corner`.
     """
     squares = np.mean(values.astype(np.float64) ** 2, axis=0)
-    return noise**2 / np.maximum(squares, np.finfo(np.float64).tiny)
+    return noise**2 / np.maximum(squares, noise**2 / MAX_PENALTY)
 
 
 def fit_features(

@@ -28,10 +28,11 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     Graphs are built, samples and features drawn, and FRPCAG solved on the small matrix as in :class:`CompressivePCA`,
     at several gammas. K-means, and merged finer clusters of k-means, propose partitions of the kept samples, from these
-    solutions and from eigenvectors of the reduced sample graph. The best
-    are interpolated over the graph of all samples and refined there. Of those of nearly the lowest conductance, the one
-    that the others agree with most is the answer. It does not depend on the order of up to 20000 samples, unless a
-    sample graph or indices of samples are given.
+    solutions and from eigenvectors of the reduced sample graph; the best are interpolated over the graph of all
+    samples. Louvain's method proposes communities of the locally scaled sample graph. All are refined on the sample
+    graph. Of those of nearly the lowest cost (conductance, and lack of modularity), the one that the others agree with
+    most is the answer. It does not depend on the order of up to 20000 samples, unless a sample graph or indices of
+    samples are given.
 
     Parameters
     ----------
@@ -39,14 +40,15 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Number of clusters; "auto" estimates it from the eigengap or the modularity of neighbor graphs.
     scaling : {"auto", "none", "samples", "features"}, default="auto"
         "samples" standardizes each sample, "features" each feature; "auto" scales features if they are in different
-        units, else clusters some samples in each scaling and chooses the one of lowest conductance.
+        units, else clusters some samples in each scaling and chooses the one whose clusters have the lowest cost.
     partition : {"graph", "k-means"}, default="graph"
         "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
         labels interpolated over the sample graph.
     scores : {"auto", "whitened", "scaled"}, default="auto"
         What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and samples of unit
         length, so that strong factors (illumination) do not dominate; "scaled", principal scores as in the paper;
-        "auto" tries both, and the leading eigenvectors of the reduced sample graph ("spectral" in ``scores_``).
+        "auto" tries both, the leading eigenvectors of the reduced sample graph ("spectral" in ``scores_``), and
+        communities of the sample graph, which need no scores ("none" in ``scores_``).
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
@@ -100,8 +102,9 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         Mean of the training samples of each cluster, in the units of the data.
     alternatives_ : tuple of Alternative
-        Different partitions (``labels``) of nearly the same ``conductance``, and their ``agreement`` with ``labels_``
-        (adjusted Rand index on at most 2000 samples). A warning is issued if there are any. Empty if ``n_draws`` > 1.
+        Different partitions (``labels``) of nearly the same cost, their ``conductance``, and their ``agreement`` with
+        ``labels_`` (adjusted Rand index on at most 2000 samples). A warning is issued if there are any. Empty if
+        ``n_draws`` > 1.
     conductance_ : float
         Mean conductance of the clusters on the sample graph; NaN without a sample graph, and for "k-means".
     n_clusters_, scaling_, scores_, gamma_samples_, gamma_features_ : int, str, str, float, float

@@ -68,7 +68,7 @@ class FitReport:
     seconds : mapping of str to float
         Time of each stage.
     alternatives_ : tuple of Alternative
-        Different partitions of nearly the same conductance, if samples were clustered.
+        Different partitions that are nearly as good, if samples were clustered.
     """
 
     model: str

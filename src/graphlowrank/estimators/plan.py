@@ -1,5 +1,6 @@
 """Predict the time and memory of a fit."""
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -9,9 +10,10 @@ import scipy.sparse as sp
 
 from .._typing import Array
 from ..auto import choose_n_neighbors, n_kept
-from ..auto.scaling import TRIAL_SAMPLES
+from ..auto.scaling import trial_sizes
 from ..clustering.refinement import COMPILED_ABOVE
-from ..clustering.selection import n_interpolated, n_k_means
+from ..clustering.selection import n_community_runs, n_interpolated, n_k_means
+from ..exceptions import WeakClustersWarning
 from ..graphs.search import compares_all_pairs
 from ..options import Options, check_choice, check_count, is_auto
 from ..pipeline import FEATURE_GRAPH_SAMPLES
@@ -244,7 +246,9 @@ class _Pilot:
         with warnings.catch_warnings():  # the second fit gives them
             warnings.simplefilter("ignore")
             first = self.fit(X, kept, **WITHOUT_CHOICES).stage_seconds_
-        model = self.fit(X, kept, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeakClustersWarning)  # clusters of some rows are of no interest
+            model = self.fit(X, kept, **given)
         seconds = model.stage_seconds_
         loading = sum(max(first.get(name, 0.0) - value, 0.0) for name, value in seconds.items())
         growth = self.growth(rows, kept, missing=not sp.issparse(X) and bool(np.isnan(X).any()))
@@ -268,13 +272,14 @@ class _Pilot:
             candidates = n_interpolated(n, size.kept[0], k) / n_interpolated(rows, kept[0], k, one_gamma=True)
             candidates /= UNCOMPILED if n * size.n_neighbors > COMPILED_ABOVE else 1
         return {
-            "scaling": min(n, TRIAL_SAMPLES) / min(rows, TRIAL_SAMPLES),
+            "scaling": math.prod(trial_sizes(n)) / math.prod(trial_sizes(rows)),
             "imputation": _imputation_work(n, missing=missing) / _imputation_work(rows, missing=missing),
             "sample graph": ratio**2 if size.search == "exact" else on_graph,
             "feature graph": min(n, FEATURE_GRAPH_SAMPLES) / min(rows, FEATURE_GRAPH_SAMPLES),
             "sampling": ratio,
             "reduction": on_graph,
             self.solver: size.kept[0] * size.kept[1] / (kept[0] * kept[1]),
+            "communities": ratio * n_community_runs(n) / n_community_runs(rows),
             "decoding": on_graph * candidates,
         }
 

@@ -12,6 +12,7 @@ from ..pipeline import FEATURE_GRAPH_SAMPLES, ORDERED_UP_TO
 PROCESS_BYTES = 0.38e9  # Python with its libraries and compiled code
 INDEX_BYTES = 4
 EDGES_PER_NEIGHBOR = 1.5  # an edge is kept if either end lists the other
+COMMUNITY_ARRAYS = 8  # of the length of the samples
 PROBES = 16  # cells that the approximate search visits, typically
 
 
@@ -59,7 +60,8 @@ class FitSize:
             "feature graph": graphs + features + self.search_bytes(self.n_features, round(self.n_samples * part)),
             "sampling": graphs + self.data * self.kept[0] / self.n_samples + 2 * block,
             "reduction": graphs + 2.5 * self.graph + 2 * block,
-            "decoding": graphs + 2 * block + 7 * self.n_samples * self.n_clusters * double,
+            "communities": graphs + self.graph + COMMUNITY_ARRAYS * 8 * self.n_samples,
+            "decoding": graphs + self.graph / 2 + 2 * block + 7 * self.n_samples * self.n_clusters * double,
         }
         return before + working.get(stage, graphs + 6 * block)  # of a solver, gammas or partitions
 
