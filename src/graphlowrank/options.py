@@ -61,7 +61,7 @@ class Options:
     sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = False
+    robust_graphs: bool | Literal["ends", "auto"] = False
     laplacian: Literal["auto", "combinatorial", "normalized"] = "auto"
     sampling: Literal["uniform", "optimal"] | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
     reduction: Literal["auto", "exact", "random_walk", "rebuild"] = "auto"
@@ -89,8 +89,8 @@ class Options:
             if not is_auto(value) and value > MAX_GAMMA:
                 raise ValueError(f"{name} must be at most {MAX_GAMMA:g}; got {value!r}.")
         check_number(self.gamma_labels, "gamma_labels")
-        if not (isinstance(self.robust_graphs, bool | np.bool_) or is_auto(self.robust_graphs)):
-            raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")
+        if not (isinstance(self.robust_graphs, bool | np.bool_) or self.robust_graphs in ("ends", "auto")):
+            raise ValueError(f"robust_graphs must be True, False, 'ends' or 'auto'; got {self.robust_graphs!r}.")
         for name in ("tol", "huber_delta"):
             value = getattr(self, name)
             if not (is_number(value) and value > 0):
