@@ -4,12 +4,13 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._checks import is_count, is_number
+from ._literals import ClusterScaling
 from ._threads import resolve_n_jobs
 from ._typing import AXES, AxisName, MatrixLike
 from .decoders import DECODERS, Decoder
@@ -27,7 +28,7 @@ MAX_GAMMA = 1e30  # of the smoothness terms; larger ones overflow in single prec
 def choices() -> dict[str, tuple[str, ...]]:
     """Values of each option that is a name; registered extensions included."""
     return {
-        "scaling": ("auto", "none", "samples", "features"),
+        "scaling": get_args(ClusterScaling),
         "partition": ("graph", "k-means"),
         "scores": ("auto", "whitened", "scaled"),
         "loss": tuple(LOSSES),
@@ -48,7 +49,7 @@ class Options:
 
     n_components: int | None = None
     n_clusters: int | Literal["auto"] = "auto"
-    scaling: Literal["auto", "none", "samples", "features"] = "auto"
+    scaling: ClusterScaling = "auto"
     partition: Literal["graph", "k-means"] = "graph"
     scores: Literal["auto", "whitened", "scaled"] = "auto"
     downsampling: tuple[float, float] | Literal["auto"] = "auto"

@@ -119,11 +119,11 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
     options, progress = run.options, run.progress
     # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
-    units = auto.choose_recovery_scaling(X)
+    units = auto.choose_units(X, options)
     outliers = check_outliers(X, run, units[0])
     X, ends = filter_ends(X, outliers, run)
     with progress.stage("scaling"):
-        by_units = outliers.value and ends is None and is_auto(options.scaling)
+        by_units = units[0].kind == "counts" or (outliers.value and ends is None and is_auto(options.scaling))
         trial = partial(trial_conductance, run=run)
         scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options, run.rng, trial)
         scaled = scaling.apply(X)

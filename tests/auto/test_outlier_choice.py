@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 import graphlowrank
@@ -90,6 +90,8 @@ def test_new_samples_with_salt_and_pepper_get_their_cluster(scaling, tmp_path, r
     S[3, 5], S[420, 7] = np.nan, np.nan
     model = CompressiveClustering(4, scaling=scaling, robust_graphs="ends", random_state=0).fit(S[:400])
     assert clustering_error(y[:400], model.labels_) == 0
+    again = model._points_of_new(S[10:400])
+    assert_allclose(again, model.points_[10:], atol=1e-9)  # filtered before they are scaled
     ours = model.predict(S[400:])
     assert clustering_error(y, np.r_[model.labels_, ours]) == 0
     model.save(tmp_path / "model")
