@@ -82,6 +82,13 @@ def with_outliers(seed=0, *, n=400, p=30, share=0.05, noise=0.1, size=15):
     return np.where(hit, clean + size * rng.choice([-1, 1], clean.shape), clean), clean, hit
 
 
+def salt_and_pepper(X, seed=0, *, share=0.15):
+    """``X`` with some entries replaced by its lowest or highest value."""
+    rng = np.random.default_rng(seed)
+    hit = rng.random(X.shape) < share
+    return np.where(hit, np.where(rng.random(X.shape) < 0.5, X.min(), X.max()), X).astype(X.dtype)
+
+
 def sparse_counts(n=300, p=120, n_groups=3, seed=0, dtype=np.float64):
     """Sparse counts of groups of samples, each with features of its own; and the groups."""
     rng = np.random.default_rng(seed)

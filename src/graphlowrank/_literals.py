@@ -3,5 +3,5 @@
 from typing import Literal
 
 TomographyLoss = Literal["l2", "l1", "huber"]
-ClusterScaling = Literal["auto", "none", "samples", "features"]
+ClusterScaling = Literal["auto", "none", "samples", "features", "counts"]
 RecoveryScaling = Literal["auto", "none", "features"]

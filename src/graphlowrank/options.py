@@ -4,12 +4,13 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._checks import is_count, is_number
+from ._literals import ClusterScaling
 from ._threads import resolve_n_jobs
 from ._typing import AXES, AxisName, MatrixLike
 from .decoders import DECODERS, Decoder
@@ -28,7 +29,7 @@ MIN_HUBER_DELTA = 1e-30  # below, the Huber loss is the l1 loss, and its corner 
 def choices() -> dict[str, tuple[str, ...]]:
     """Values of each option that is a name; registered extensions included."""
     return {
-        "scaling": ("auto", "none", "samples", "features"),
+        "scaling": get_args(ClusterScaling),
         "partition": ("graph", "k-means"),
         "scores": ("auto", "whitened", "scaled"),
         "loss": tuple(LOSSES),
@@ -49,7 +50,7 @@ class Options:
 
     n_components: int | None = None
     n_clusters: int | Literal["auto"] = "auto"
-    scaling: Literal["auto", "none", "samples", "features"] = "auto"
+    scaling: ClusterScaling = "auto"
     partition: Literal["graph", "k-means"] = "graph"
     scores: Literal["auto", "whitened", "scaled"] = "auto"
     downsampling: tuple[float, float] | Literal["auto"] = "auto"
@@ -62,7 +63,7 @@ class Options:
     sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = False
+    robust_graphs: bool | Literal["ends", "auto"] = False
     laplacian: Literal["auto", "combinatorial", "normalized"] = "auto"
     sampling: Literal["uniform", "optimal"] | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
     reduction: Literal["auto", "exact", "random_walk", "rebuild"] = "auto"
@@ -90,8 +91,8 @@ class Options:
             if not is_auto(value) and value > MAX_GAMMA:
                 raise ValueError(f"{name} must be at most {MAX_GAMMA:g}; got {value!r}.")
         check_number(self.gamma_labels, "gamma_labels")
-        if not (isinstance(self.robust_graphs, bool | np.bool_) or is_auto(self.robust_graphs)):
-            raise ValueError(f"robust_graphs must be True, False or 'auto'; got {self.robust_graphs!r}.")
+        if not (isinstance(self.robust_graphs, bool | np.bool_) or self.robust_graphs in ("ends", "auto")):
+            raise ValueError(f"robust_graphs must be True, False, 'ends' or 'auto'; got {self.robust_graphs!r}.")
         for name, least in (("tol", 0.0), ("huber_delta", MIN_HUBER_DELTA)):
             value = getattr(self, name)
             if not (is_number(value) and value > least):

@@ -35,7 +35,7 @@ from .graphs import Graph, LaplacianKind, as_graph, knn_graph
 from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import is_auto
-from .preprocessing import Data, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse
+from .preprocessing import Data, OutlierFilter, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse
 from .preprocessing.block import ScaledData, sampled_block
 from .preprocessing.order import canonical_order
 from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
@@ -55,6 +55,7 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
         scaling, scaling_choice = auto.choose_recovery_scaling(X, options.scaling)
         scaled = scaling.apply(X)
     outliers = check_outliers(scaled, run)
+    scaled, _ = filter_ends(scaled, outliers, run)
     points = points_for_distances(scaled, outliers, run)
     axes = build_graphs(points.X, run)
     laplacian = auto.choose_laplacian(options, "recovery")
@@ -83,6 +84,7 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, tighten_tol: bool = 
     options = run.options
     laplacian = auto.choose_laplacian(options, "recovery")
     outliers = check_outliers(X, run)
+    X, _ = filter_ends(X, outliers, run)
     axes = build_graphs(points_for_distances(X, outliers, run).X, run)
     compressed = compress(X, axes, laplacian, weights, options.n_components, run)
     gammas = auto.fixed_gammas(options, laplacian)
@@ -115,13 +117,14 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
     options, progress = run.options, run.progress
     # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
-    units = auto.choose_recovery_scaling(X)
+    units = auto.choose_units(X, options)
     outliers = check_outliers(X, run, units[0])
+    X, ends = filter_ends(X, outliers, run)
     with progress.stage("scaling"):
-        by_units = outliers.value and is_auto(options.scaling)
+        by_units = units[0].kind == "counts" or (outliers.value and ends is None and is_auto(options.scaling))
         scaling, scaling_choice = units if by_units else auto.choose_scaling(X, options)
         scaled = scaling.apply(X)
-    points = points_for_distances(scaled, outliers, run, for_new_samples=True)
+    points = points_for_distances(scaled, outliers, run, for_new_samples=True, applied=ends)
     with progress.stage("number of clusters"):
         count = auto.choose_n_clusters(points.X, options, run.rng)
     axes = build_graphs(points.X, run)
@@ -172,17 +175,29 @@ def check_outliers(X: Data, run: Run, scaling: Scaling | None = None) -> Choice:
         return auto.choose_outlier_filter(X, options, scaling)
 
 
-def points_for_distances(X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False) -> Points:
+def filter_ends(X: Data, outliers: Choice, run: Run) -> tuple[Data, OutlierFilter | None]:
+    """Replace outliers at the ends of their feature's range, if they are to be, in all that follows."""
+    if outliers.value != "ends" or is_sparse(X):
+        return X, None
+    with run.progress.stage("imputation"):
+        model = fit_outlier_filter(X, run.rng, at_ends=True)
+        return np.where(np.isnan(X), X, model.apply(X)), model
+
+
+def points_for_distances(
+    X: Data, outliers: Choice, run: Run, *, for_new_samples: bool = False, applied: OutlierFilter | None = None
+) -> Points:
     """Impute missing values, and outliers if they are to be filtered, for distances.
 
-    ``for_new_samples``: new samples will be compared with these even if no graph is built from them.
+    ``for_new_samples``: new samples will be compared with these even if no graph is built from them. ``applied`` is the
+    filter that the data have passed, and new samples will.
     """
     compared = run.options.builds_graphs() or for_new_samples
-    if is_sparse(X) or not compared or not (outliers.value or has_missing(X)):
-        return Points(X, None)
+    if is_sparse(X) or not compared or not (outliers.value is True or has_missing(X)):
+        return Points(X, applied)
     with run.progress.stage("imputation"):
-        model = fit_outlier_filter(X, run.rng) if outliers.value else fit_imputer(X, run.rng)
-        return Points(model.apply(X), model)
+        model = fit_outlier_filter(X, run.rng) if outliers.value is True else fit_imputer(X, run.rng)
+        return Points(model.apply(X), applied or model)
 
 
 def build_graphs(X: Data, run: Run) -> AxisGraphs:

@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+import graphlowrank
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.auto import scaling
-from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling, cluster_cost
+from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling, choose_units, cluster_cost
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.options import Options
@@ -114,6 +115,46 @@ def test_ties_are_not_decided_by_rounding(dtype, factor, rng):
     X = np.repeat([[0.0], [50.0]], 60, axis=0) * np.sign(rng.standard_normal(30)) + rng.standard_normal((120, 30))
     assert chosen((factor * X).astype(dtype), 2).kind == "none"
     assert chosen((factor * X).astype(dtype), 1).kind == "none"
+
+
+def skewed_counts(n=300, p=80, seed=0):
+    """Counts of three topics, each feature with a rate of its own, samples of different totals; and the topics."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    topics = rng.dirichlet(np.full(p, 0.2), 3)
+    return rng.poisson(rng.lognormal(4, 1, (n, 1)) * topics[y]).astype(float), y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_counts_are_recognized_and_hold_for_new_samples(form, tmp_path):
+    counts, y = skewed_counts()
+    X = form(counts)
+    model = CompressiveClustering(3, random_state=0).fit(X[:200])
+    choice = next(choice for choice in model.report_.choices if choice.name == "scaling")
+    assert (model.scaling_, choice.value) == ("counts", "counts")
+    assert "non-negative integers, most of them 0" in choice.reason
+    assert clustering_error(y, np.r_[model.labels_, model.predict(X[200:])]) < 0.02
+    model.save(tmp_path / "model")
+    assert_array_equal(graphlowrank.load(tmp_path / "model").predict(X[200:]), model.predict(X[200:]))
+    given = CompressiveClustering(3, scaling="counts", random_state=0).fit(X[:200])
+    assert_array_equal(given.labels_, model.labels_)
+    assert CompressiveClustering(3, scaling="none", random_state=0).fit(X[:200]).scaling_ == "none"
+
+
+def test_other_integers_are_not_counts(rng):
+    images = load_digits().data
+    counts, _ = skewed_counts()
+    units = np.column_stack([counts > 1, 1000 * rng.integers(50, size=300)]).astype(float)
+    others = [
+        images, np.where(images > 8, images, 0), counts / 2, counts - 1, counts + 1, np.log1p(counts), counts > 0,
+        np.minimum(counts, 5), rng.poisson(0.5, (300, 50)), np.zeros((50, 30)), units, counts[:, :10],
+    ]  # fmt: skip
+    for X in others:
+        assert choose_units(X.astype(float), Options())[0].kind != "counts"
+    assert choose_units(counts, Options())[0].kind == "counts"
+    assert choose_units(counts, Options(sample_graph=np.ones((300, 300))))[0].kind == "none"
+    with pytest.raises(ValueError, match="negative values, which are not counts"):
+        CompressiveClustering(3, scaling="counts").fit(-counts)
 
 
 @pytest.fixture

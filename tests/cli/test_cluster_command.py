@@ -277,7 +277,7 @@ def test_completion_is_offered_and_can_be_installed(tmp_path):
         "COMP_CWORD": "2",
     }  # fmt: skip
     done = subprocess.run(program, env=asked, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["--normalize-counts"]
+    assert "--normalize-counts" in done.stdout.split()
 
 
 # --- projection ---

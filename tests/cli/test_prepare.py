@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from command_helpers import failure, invoke, make_counts, succeeded
+from graphlowrank.anndata import cluster
 from graphlowrank.cli import prepare as prepare_module
 from graphlowrank.cli.console import RemedyError
 from graphlowrank.cli.prepare import FEWER_FEATURES, prepare
@@ -53,6 +54,26 @@ def test_normalized_counts_separate_the_cells(here):
         "Prepared: every sample to the same total, then log(1 + x).",
         "Prepared: 15 of 40 features, those of the highest variance.",
     ]
+
+
+def test_counts_of_anndata_files_are_prepared_as_in_python(here, monkeypatch):
+    anndata = pytest.importorskip("anndata")
+    monkeypatch.setattr(prepare_module, "TOP_OF_COUNTS", 15)
+    adata = anndata.AnnData(sp.csr_matrix(make_counts()[0].astype(np.float32)))
+    adata.write_h5ad("in.h5ad")
+    lines = done("in.h5ad -k 3 -o out.npy").stdout.splitlines()
+    assert lines[:4] == [
+        "90 samples x 15 features of in.h5ad.",
+        "Prepared: all values are counts, hence the following; --no-normalize-counts keeps them.",
+        "Prepared: every sample to the same total, then log(1 + x).",
+        "Prepared: 15 of 40 features, those of the highest variance.",
+    ]
+    cluster(adata, 3, n_top_features=15, random_state=0)
+    assert_array_equal(np.load("out.npy"), adata.obs["graphlowrank"].astype(int))
+    assert "90 samples x 20 features" in done("in.h5ad -k 3 -o out.npy --top-features 20").stdout
+    for words in ("in.h5ad -k 3 -o out.npy --no-normalize-counts", "in.h5ad -k 3 -o out.npy --log1p"):
+        assert "all values are counts" not in done(words).stdout
+    assert "every sample" not in succeeded(invoke("recover", "in.h5ad -o low.npy")).stdout
 
 
 def test_too_large_a_matrix_is_an_error_unless_fewer_features_fit(here, monkeypatch):

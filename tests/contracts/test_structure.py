@@ -48,6 +48,8 @@ FEATURES = {  # lines that were added to the 22,000 after the package was reshap
     "plans know the arrays of each stage, and sparse data": 120,
     "l1 scores of samples with few entries": 25,
     "communities of the sample graph": 270,
+    "salt and pepper is recognized and replaced": 120,
+    "counts are recognized": 90,
 }
 
 

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from graphlowrank import CompressivePCA
 from graphlowrank.auto.outliers import check_outlier_filter
-from graphlowrank.preprocessing.outlier_filter import fit_outlier_filter
-from helpers import with_outliers
+from graphlowrank.preprocessing.outlier_filter import ends_of_range, fit_outlier_filter
+from helpers import salt_and_pepper, with_outliers
 
 
 @given(seed=st.integers(0, 1000), share=st.sampled_from([0.02, 0.1, 0.2]))
@@ -43,9 +43,33 @@ def test_flags_do_not_depend_on_units(seed, power):
     assert check_outlier_filter(X, 10) == check_outlier_filter(unit * X, 10)
 
 
-def test_samples_are_filtered_one_by_one():
-    X, *_ = with_outliers()
-    fitted = fit_outlier_filter(X, np.random.RandomState(0))
+@pytest.mark.parametrize("unit", [1.0, 2.0**20, 2.0**400])
+def test_salt_and_pepper_is_flagged_and_values_between_are_not(unit):
+    X = unit * with_outliers(n=400)[1]
+    S = salt_and_pepper(X)
+    fitted = fit_outlier_filter(S, np.random.RandomState(0), at_ends=True)
+    flagged, hit = fitted.flag(S)[0], S != X
+    assert flagged[hit].mean() > 0.95
+    assert hit[flagged].mean() > 0.99
+    assert_array_equal(fitted.apply(S)[~flagged], S[~flagged])
+    assert np.median(np.abs(fitted.apply(S) - X)[hit]) < 0.2 * unit
+
+
+def test_an_end_is_a_value_that_several_samples_have(rng):
+    X = rng.random((200, 3))
+    X[:5, 0], X[:2, 1], X[5:9, 2], X[9:30, 2] = 0.0, 0.0, 1.0, np.nan
+    low, high = ends_of_range(X)
+    assert_array_equal(low, [0, -np.inf, -np.inf])
+    assert_array_equal(high, [np.inf, np.inf, 1])
+    flagged = fit_outlier_filter(X, np.random.RandomState(0), at_ends=True).flag(X)[0]
+    assert not flagged[:, 1].any()
+    assert_array_equal(flagged[9:30, 2], True)
+
+
+@pytest.mark.parametrize("at_ends", [False, True])
+def test_samples_are_filtered_one_by_one(at_ends):
+    X = salt_and_pepper(with_outliers()[1]) if at_ends else with_outliers()[0]
+    fitted = fit_outlier_filter(X, np.random.RandomState(0), at_ends=at_ends)
     assert_allclose(fitted.apply(X)[::7], fitted.apply(X[::7]), atol=1e-9)
 
 

@@ -1,6 +1,7 @@
 """Automatic decisions, one file each, with the constants they were tuned to and the data sets that chose them.
 
 .. autosummary::
+    choose_units             scaling that needs no trial: counts, or different units
     choose_scaling           scaling for clustering, by the clusters it leads to
     choose_recovery_scaling  scaling for recovery: different units or not
     choose_outlier_filter    whether to filter cellwise outliers before distances are computed
@@ -20,11 +21,11 @@ from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
 from .rank import rank_choice
-from .scaling import choose_recovery_scaling, choose_scaling
+from .scaling import choose_recovery_scaling, choose_scaling, choose_units
 
 __all__ = [
     "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
-    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices",
-    "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice",
-    "validate_gammas",
+    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "choose_units",
+    "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation",
+    "rank_choice", "validate_gammas",
 ]  # fmt: skip

@@ -10,9 +10,10 @@ from ..clustering.communities import locally_scaled, partition_cost, repeated_co
 from ..graphs import knn_graph
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto
+from ..preprocessing.counts import are_counts, stored_values
 from ..preprocessing.robust_statistics import median_and_interdecile_std
 from ..preprocessing.scaling import Scaling, ScalingName, mean_and_std
-from ..preprocessing.sparse import Data, dense_rows
+from ..preprocessing.sparse import Data, dense_rows, is_sparse
 from ..sampling import draw
 from .choice import AS_GIVEN, Choice
 
@@ -24,6 +25,8 @@ NO_CLUSTERS = 2.0  # cost if there are fewer clusters than asked for: conductanc
 ASSUMED_CLUSTERS = 10  # while their number is unknown
 MIN_FEATURES = 20  # centering and scaling samples with fewer features removes too much
 DOMINANT = 2.0  # effective number of features that carry the variance
+MOSTLY_ZERO = 0.5  # share of zeros in counts; text and single cells 0.95 to 0.99
+HEAVY_TAIL = 10.0  # largest count / median positive one; text and single cells 97 to 303, images at most 4
 OTHER_UNITS = 0.02  # standard deviation of the median feature / largest; features that separate clusters have 0.1
 TIE_RTOL, TIE_ATOL = 0.01, 1e-6  # of the cost; within them the simpler scaling is used
 
@@ -76,6 +79,19 @@ def cluster_cost(X: Data, n_clusters: int, options: Options, rng: np.random.Rand
     return min((partition_cost(weights, labels, n_clusters) for labels in found), default=NO_CLUSTERS)
 
 
+def choose_units(X: Data, options: Options) -> tuple[Scaling, Choice]:
+    """Scaling that needs no trial: of counts, if they are recognized or said to be, else that of recovery.
+
+    Counts are non-negative integers, most of them zero, and some much larger than most positive ones. Integers that are
+    gray levels have a bounded range.
+    """
+    if options.scaling == "counts":
+        return _fitted(X, "counts", AS_GIVEN)
+    if is_auto(options.scaling) and isinstance(options.sample_graph, str) and _are_heavy_tailed_counts(X):
+        return _fitted(X, "counts", "counts: non-negative integers, most of them 0, a few very large")
+    return choose_recovery_scaling(X)
+
+
 def choose_recovery_scaling(X: Data, kind: str = "auto") -> tuple[Scaling, Choice]:
     """Scaling for recovery: by features if one or two of them would dominate all others, else none.
 
@@ -100,6 +116,18 @@ def choose_recovery_scaling(X: Data, kind: str = "auto") -> tuple[Scaling, Choic
 
 def _fitted(X: Data, kind: ScalingName, reason: str) -> tuple[Scaling, Choice]:
     return Scaling.fit(X, kind), Choice("scaling", kind, reason)
+
+
+def _are_heavy_tailed_counts(X: Data) -> bool:
+    part = X[evenly_spaced(len(X), N_SAMPLES)]
+    stored = part.values if is_sparse(part) else part
+    values = stored_values(stored)
+    positive = values[values > 0]
+    mostly_zero = positive.size <= (1 - MOSTLY_ZERO) * np.prod(part.shape)
+    if X.shape[1] < MIN_FEATURES or not mostly_zero or not positive.size or not are_counts(stored):
+        return False
+    heavy_tailed = positive.max() >= HEAVY_TAIL * np.median(positive)
+    return bool(heavy_tailed and not _different_units(mean_and_std(part, axis=0)[1].ravel()))
 
 
 def _units_reason(n_features: int) -> str:

@@ -1,6 +1,7 @@
 """The command ``graphlowrank cluster``: a label for each sample of a table."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
     to_anndata = output.suffix.lower() == ".h5ad"
     source = path if to_anndata and path.suffix.lower() == ".h5ad" and not request.reading["transpose"] else None
     check_labels_path(output, column, source if source is not None and source.exists() else None)
+    if path.suffix.lower() == ".h5ad":
+        request = replace(request, preparation={**request.preparation, "recognize_counts": True})
     check_distinct({"the input": path}, request.outputs, may_be_source=[] if source is None else ["output"])
 
     def write(model: Any, table: Table, outputs: dict[str, Path]) -> Outcome:

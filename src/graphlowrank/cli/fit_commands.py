@@ -29,7 +29,7 @@ def cluster_command(
     clusters: Annotated[str, model_option("--clusters", "-k", metavar="N|auto", help="Number of clusters.")] = "auto",
     column: Annotated[str, output_option(help="Name of the labels in the file.")] = "label",
     scaling: Annotated[
-        ClusterScaling, model_option(help="What to scale to zero mean and unit standard deviation first.")
+        ClusterScaling, model_option(help="What to standardize first; counts: log(1 + x), samples of unit length.")
     ] = "auto",
     draws: Annotated[int, model_option(min=1, max=1000, help="Draws of samples to form a consensus of.")] = 1,
     **given: Any,
@@ -37,13 +37,14 @@ def cluster_command(
     """Cluster the samples of a table, and write a label and its confidence for each.
 
     The confidence is the membership of a sample in its cluster, 0 to 1. An existing file of that name is replaced. An
-    AnnData file (.h5ad) may be both input and output: labels are added to obs, principal scores to obsm.
+    AnnData file (.h5ad) may be both input and output: labels are added to obs, principal scores to obsm. If all its
+    values are counts, they are normalized, and the 2000 most variable features are kept.
 
     For example:
 
     graphlowrank cluster wine.csv -k 3 -o labels.csv
 
-    graphlowrank cluster cells.h5ad --normalize-counts --top-features 2000 -o cells.h5ad -r report.html
+    graphlowrank cluster cells.h5ad -o cells.h5ad -r report.html
 
     graphlowrank cluster cells.h5ad --graph connectivities -o labels.parquet --json
     """

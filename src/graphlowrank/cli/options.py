@@ -27,7 +27,7 @@ LABEL = "Column that is a label, not a feature; clusters are compared with it."
 NUMERIC = "Column that is a feature whatever it looks like; $, % and 1,000 are parsed in it; may be repeated."
 QUOTE = "In text, write ' before names that a spreadsheet would run, such as =cmd."
 TOP_FEATURES = "Keep the N most variable features."
-NORMALIZE = "Normalize samples to the same total, then log(1 + x)."
+NORMALIZE = "Normalize samples to the same total, then log(1 + x); cluster: counts of an .h5ad, unless --no-..."
 
 Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
 Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
@@ -81,7 +81,10 @@ TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "numeric": (list[str] | None, input_option(None, metavar="COL", help=NUMERIC)),
     "transpose": (Annotated[bool, input_option("--transpose", help="Samples are columns.")], False),
     "graph": (str | None, input_option(None, metavar="KEY", help="Sample graph, in obsp of an .h5ad.")),
-    "normalize_counts": (Annotated[bool, preprocessing_option("--normalize-counts", help=NORMALIZE)], False),
+    "normalize_counts": (
+        bool | None,
+        preprocessing_option(None, "--normalize-counts/--no-normalize-counts", help=NORMALIZE),
+    ),
     "log1p": (Annotated[bool, preprocessing_option("--log1p", help="Transform values by log(1 + x).")], False),
     "top_features": (int | None, preprocessing_option(None, min=1, metavar="N", help=TOP_FEATURES)),
     "neighbors": (int | None, model_option(None, min=1, help="Neighbors of each sample in its graph.")),

@@ -11,11 +11,12 @@ import typer
 from .._typing import Array
 from ..io import Table, read
 from ..io.memory import allowed_bytes
-from ..preprocessing.counts import blocks, float_type, is_complete, n_missing, preprocess, stored_values
+from ..preprocessing.counts import are_counts, blocks, float_type, is_complete, n_missing, preprocess, stored_values
 from .console import RemedyError
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # of cells that spreadsheets run
 COPIES = 2  # of the matrix during a fit: the data, and scaled
+TOP_OF_COUNTS = 2000  # features kept, as by graphlowrank.anndata.cluster
 FEWER_FEATURES = "keep fewer features, for example by --top-features 2000"
 
 
@@ -35,15 +36,19 @@ def read_table(path: Path, **options: Any) -> Table:
 
 
 def prepare(
-    table: Table, path: Path, *, normalize_counts: bool = False, log1p: bool = False, top_features: int | None = None,
-    only_dense: bool = False,
+    table: Table, path: Path, *, normalize_counts: bool | None = None, log1p: bool = False,
+    top_features: int | None = None, recognize_counts: bool = False, only_dense: bool = False,
 ) -> tuple[Table, list[str]]:  # fmt: skip
     """Return the table for an estimator, dense if it takes ``only_dense`` matrices, and the preprocessing in words.
 
-    ``path`` is named in errors.
+    ``path`` is named in errors. ``recognize_counts``: unless something else is asked for, counts are prepared as
+    :func:`graphlowrank.anndata.cluster` does by default.
     """
     complete = check_finite(table, path)
     values, n_features, names = table.values, table.shape[1], table.feature_names
+    recognized = recognize_counts and normalize_counts is None and not log1p and are_counts(values)
+    normalize_counts = recognized or bool(normalize_counts)
+    top_features = TOP_OF_COUNTS if recognized and top_features is None else top_features
     keep_sparse = sp.issparse(values) and complete and not only_dense
     n_kept = min(top_features or n_features, n_features)
     copies = normalize_counts or log1p or n_kept < n_features or sp.issparse(values) or values.dtype.kind != "f"
@@ -54,6 +59,8 @@ def prepare(
     X, columns, steps = preprocess(
         values, normalize=normalize_counts, log1p=log1p, n_top_features=n_kept, keep_sparse=keep_sparse
     )  # fmt: skip
+    if recognized:
+        steps.insert(0, "all values are counts, hence the following; --no-normalize-counts keeps them")
     if columns is not None and names is not None:
         names = tuple(names[column] for column in columns)
     if not complete:

@@ -166,7 +166,7 @@ class PipelineEstimator(GraphEstimator):
     sample_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     feature_graph: Graph | MatrixLike | Literal["knn"] | None = "knn"
     neighbors: str = "auto"
-    robust_graphs: bool | Literal["auto"] = "auto"
+    robust_graphs: bool | Literal["ends", "auto"] = "auto"
     laplacian: str = "auto"
     max_iter: int = 1000
     n_jobs: int | None = None

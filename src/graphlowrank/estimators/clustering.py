@@ -16,7 +16,7 @@ from ..clustering import cluster_means, memberships_of_new, weaknesses
 from ..exceptions import WeakClustersWarning
 from ..options import Options
 from ..pipeline import cluster
-from ..preprocessing import Data, fit_imputer, has_missing, is_sparse
+from ..preprocessing import Data, OutlierFilter, fit_imputer, has_missing, is_sparse
 from ..preprocessing.sparse import like, own_copy
 from ..records import LossWeights
 from ._base import PipelineEstimator
@@ -38,9 +38,11 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters; "auto" estimates it from the eigengap or the modularity of neighbor graphs.
-    scaling : {"auto", "none", "samples", "features"}, default="auto"
-        "samples" standardizes each sample, "features" each feature; "auto" scales features if they are in different
-        units, else clusters some samples in each scaling and chooses the one whose clusters have the lowest cost.
+    scaling : {"auto", "none", "samples", "features", "counts"}, default="auto"
+        "samples" standardizes each sample, "features" each feature; "counts" (of words, of reads of genes) brings
+        samples to the same total, takes log(1 + x), and brings them to unit length. "auto" is "counts" for integers
+        most of which are 0 and a few very large, "features" if these are in different units; else it clusters some
+        samples in each of the other scalings and chooses the one whose clusters have the lowest cost.
     partition : {"graph", "k-means"}, default="graph"
         "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
         labels interpolated over the sample graph.
@@ -71,8 +73,9 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         and keeps all of that axis.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
-    robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction.
+    robust_graphs : bool, "ends" or "auto", default="auto"
+        Whether cellwise outliers are imputed for distances; "ends" only those at the ends of their feature's range
+        (salt and pepper), for the loss, too; "auto" if either improves held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is normalized, which gives dense and sparse regions equal weight.
     sampling : {"uniform", "optimal"} or (array-like, array-like), default="uniform"
@@ -214,9 +217,12 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """Return new samples scaled and imputed like the training samples."""
         if is_sparse(self.points_) and has_missing(X):
             raise ValueError("the model was fitted to sparse data, so new samples must have no NaN.")
-        X = self._scaling.apply(like(X, self.points_))
+        X, model = like(X, self.points_), self._distance_model
+        if isinstance(model, OutlierFilter) and model.at_ends:  # of the data before they were scaled
+            return self._scaling.apply(model.apply(X))  # type: ignore[arg-type]
+        X = self._scaling.apply(X)
         if is_sparse(X):
             return X
-        if self._distance_model is None and has_missing(X):  # the training data were complete
-            self._distance_model = fit_imputer(self.points_, Generator(0))  # type: ignore[arg-type]
-        return X if self._distance_model is None else self._distance_model.apply(X)
+        if model is None and has_missing(X):  # the training data were complete
+            model = self._distance_model = fit_imputer(self.points_, Generator(0))  # type: ignore[arg-type]
+        return X if model is None else model.apply(X)

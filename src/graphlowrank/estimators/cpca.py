@@ -51,8 +51,9 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         and keeps all of that axis.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
-    robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction. Small groups
+    robust_graphs : bool, "ends" or "auto", default="auto"
+        Whether cellwise outliers are imputed for distances; "ends" only those at the ends of their feature's range
+        (salt and pepper), for the loss, too; "auto" if either improves held-out prediction. Small groups
         that differ in a few features count as outliers too: use False to find them.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.

@@ -35,8 +35,9 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
         "knn" builds the graph from the data; a Graph or its weight matrix is used as given; None leaves the term out.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         Neighbor search. "approximate" has a recall of about 0.98; "auto" is exact if that takes about a second.
-    robust_graphs : bool or "auto", default="auto"
-        Whether cellwise outliers are imputed for distances; "auto" if that improves held-out prediction.
+    robust_graphs : bool, "ends" or "auto", default="auto"
+        Whether cellwise outliers are imputed for distances; "ends" only those at the ends of their feature's range
+        (salt and pepper), for the loss, too; "auto" if either improves held-out prediction.
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     tol : float, default=1e-3

@@ -311,7 +311,7 @@ def _imputation_work(n: int, *, missing: bool) -> int:
     """Rows that pass through the low-rank model: it is fitted to some in several rounds, and applied to all."""
     if missing:
         return imputer.MAX_ROUNDS * min(n, imputer.FIT_ROWS) + n
-    return len(outlier_filter.DIRECTIONS) * min(n, outlier_filter.FIT_ROWS) + outlier_filter.MAX_ROUNDS * n
+    return len(outlier_filter.DIRECTIONS) * min(n, outlier_filter.FIT_ROWS) + len(outlier_filter.ROUNDS) * n
 
 
 def _advice(seconds: dict[str, float], speedup: float, options: Options) -> list[str]:

@@ -69,13 +69,24 @@ def _all_counts(stored: Array) -> bool:
     return bool(np.all(np.isnan(stored) | ((stored >= 0) & (stored == np.floor(stored)) & np.isfinite(stored))))
 
 
-def size_factors(values: Any) -> Array:
-    """Total of each sample over the median total, (n_samples,); 1 for samples whose total is 0."""
-    totals = np.concatenate([_totals(block) for _, block in blocks(values)])
-    positive = totals > 0
-    if not positive.any():
-        return np.ones(len(totals))
-    return np.where(positive, totals / np.median(totals[positive]), 1.0)
+def size_factors(values: Any, typical: float | None = None) -> Array:
+    """Total of each sample over the typical, else the median, total, (n_samples,); 1 for samples whose total is 0."""
+    totals = _all_totals(values)
+    return np.where(totals > 0, totals / (_median_total(totals) if typical is None else typical), 1.0)
+
+
+def typical_total(values: Any) -> float:
+    """Median of the positive totals of the samples; 1 if there is none."""
+    return _median_total(_all_totals(values))
+
+
+def _median_total(totals: Array) -> float:
+    positive = totals[totals > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+def _all_totals(values: Any) -> Array:
+    return np.concatenate([_totals(block) for _, block in blocks(values)])
 
 
 def _totals(block: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Scaling of samples or features, and its inverse."""
+"""Scaling of samples or features, and logarithms of counts."""
 
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
@@ -8,34 +8,41 @@ import numpy as np
 from .._checks import check_floats
 from .._typing import Array
 from ..linalg.blocks import row_blocks
+from .counts import log_counts, size_factors, typical_total
 from .missing import has_missing
-from .sparse import Data, is_sparse
+from .sparse import Data, ShiftedSparse, is_sparse
 
-ScalingName = Literal["none", "samples", "features"]
+ScalingName = Literal["none", "samples", "features", "counts"]
 ROUNDING = 10.0  # in units of the last place of the largest entry
 CACHED_ENTRIES = 1_000_000  # of a block of rows that stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """``(X - shift) / scale``, by feature or by sample.
+    """``(X - shift) / scale``, by feature or by sample; or logarithms of counts.
 
     Attributes
     ----------
-    kind : {"none", "samples", "features"}
-        "samples" gives each sample zero mean and unit standard deviation.
+    kind : {"none", "samples", "features", "counts"}
+        "samples" gives each sample zero mean and unit standard deviation; "counts" brings each to the same total, takes
+        log(1 + x), and brings it to unit length.
     shift, scale : ndarray of shape (n_features,) or None
         Of each feature, for "features"; else None.
+    total : float or None
+        Of each sample before the logarithm, for "counts"; else None.
     """
 
     kind: ScalingName
     shift: Array | None = None
     scale: Array | None = None
+    total: float | None = None
 
     def check(self) -> None:
         """Raise ValueError unless the kind is known and has its numbers."""
         if self.kind not in get_args(ScalingName) or (self.shift is None) == (self.kind == "features"):
             raise ValueError("a scaling must be of a known kind, and have numbers if that is by features.")
+        if self.kind == "counts" and not (isinstance(self.total, float) and 0 < self.total < np.inf):
+            raise ValueError("a scaling of counts must have a positive total.")
         if self.shift is not None:
             check_floats(self.shift, "shift", (np.size(self.shift),))
             check_floats(self.scale, "scale", (np.size(self.shift),), least=0)
@@ -43,6 +50,8 @@ class Scaling:
     @classmethod
     def fit(cls, X: Data, kind: ScalingName) -> Self:
         """Scaling of ``X`` by mean and standard deviation; constant features are only centered."""
+        if kind == "counts":
+            return cls(kind, total=typical_total(X.values if is_sparse(X) else X))
         if kind != "features":
             return cls(kind)
         mean, std = (along.ravel() for along in mean_and_std(X, axis=0))
@@ -52,11 +61,30 @@ class Scaling:
         """Scaled data, dense or sparse like ``X``; ``X`` itself for "none"."""
         if self.kind == "samples":
             return standardize(X, axis=1)
+        if self.total is not None:
+            return log_normalize(X, self.total)
         if self.shift is None or self.scale is None:
             return X
         if is_sparse(X):
             return X.standardized(0, self.shift, self.scale)
         return _standardize(X, self.shift, self.scale)
+
+
+def log_normalize(X: Data, total: float) -> Data:
+    """Bring samples to the same total, take log(1 + x), and bring them to unit length; NaN stays, zeros stay zero."""
+    if np.fmin.reduce(X.values.data if is_sparse(X) else X, axis=None, initial=0) < 0:
+        raise ValueError("X has negative values, which are not counts: scaling='counts' needs values >= 0.")
+    if is_sparse(X):
+        logs = log_counts(X.values, size_factors(X.values, total))
+        lengths = np.sqrt(logs.multiply(logs).sum(axis=1))
+        logs.data /= np.repeat(np.where(lengths > 0, lengths, 1), np.diff(logs.indptr))
+        return ShiftedSparse(logs)
+    scaled = np.empty_like(X, order="C")
+    for block in row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES):
+        logs = log_counts(X[block], size_factors(X[block], total))
+        lengths = np.sqrt(np.nansum(np.square(logs), axis=1, keepdims=True))
+        scaled[block] = logs / np.where(lengths > 0, lengths, 1)
+    return scaled
 
 
 def standardize(X: Data, axis: int) -> Data:
