@@ -5,7 +5,7 @@
     choose_recovery_scaling  scaling for recovery: different units or not
     choose_outlier_filter    whether to filter cellwise outliers before distances are computed
     choose_n_neighbors       neighbors of each sample
-    choose_n_clusters        number of clusters
+    choose_n_clusters        number of clusters, and whether there are any
     choose_laplacian         Laplacian of the model
     n_kept                   samples and features that are kept
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
@@ -23,8 +23,8 @@ from .rank import rank_choice
 from .scaling import TRIAL_GAMMA, choose_recovery_scaling, choose_scaling
 
 __all__ = [
-    "AS_GIVEN", "DEFAULT_RANK", "TRIAL_GAMMA", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
-    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "compression_choices",
-    "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation", "rank_choice",
-    "validate_gammas",
+    "AS_GIVEN", "DEFAULT_RANK", "TRIAL_GAMMA", "Choice", "check_sizes", "choose_laplacian",
+    "choose_n_clusters", "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling",
+    "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept",
+    "needs_validation", "rank_choice", "validate_gammas",
 ]  # fmt: skip
