@@ -2,4 +2,4 @@
 
 
 class WeakClustersWarning(UserWarning):
-    """The clusters should not be relied on: fewer than asked for, tiny, or one of several answers that nearly tie."""
+    """The clusters should not be relied on: fewer than asked for, tiny, one of several that nearly tie, or of noise."""

@@ -126,7 +126,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         scaled = scaling.apply(X)
     points = points_for_distances(scaled, outliers, run, for_new_samples=True, applied=ends)
     with progress.stage("number of clusters"):
-        count = auto.choose_n_clusters(points.X, options, run.rng)
+        count, structure = auto.choose_n_clusters(points.X, options, run.rng)
     axes = build_graphs(points.X, run)
     laplacian = auto.choose_laplacian(options, "clustering")
     draws: list[tuple[Compressed, Clusters]] = []
@@ -147,6 +147,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
+        structure,
         scaling_choice,
         n_neighbors,
         *auto.compression_choices(options, X.shape, count.value, "clustering"),
@@ -161,7 +162,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         best, soft_labels=soft_labels, conductance=value, n_iter=sum(one.n_iter for _, one in draws),
         converged=all(one.converged for _, one in draws), alternatives=best.alternatives if len(draws) == 1 else (),
     )  # fmt: skip
-    return Clustering(compressed, clusters, count.value, scaling, points, n_neighbors.value, choices)
+    return Clustering(compressed, clusters, count.value, structure, scaling, points, n_neighbors.value, choices)
 
 
 # --- stages, in the order of the data ---

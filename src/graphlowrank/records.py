@@ -107,6 +107,7 @@ class Clustering:
     compressed: Compressed
     clusters: Clusters
     n_clusters: int
+    structure: Choice  # whether there are clusters at all
     scaling: Scaling
     points: Points
     n_neighbors: int

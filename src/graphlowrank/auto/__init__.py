@@ -6,7 +6,7 @@
     choose_recovery_scaling  scaling for recovery: different units or not
     choose_outlier_filter    whether to filter cellwise outliers before distances are computed
     choose_n_neighbors       neighbors of each sample
-    choose_n_clusters        number of clusters
+    choose_n_clusters        number of clusters, and whether there are any
     choose_laplacian         Laplacian of the model
     n_kept                   samples and features that are kept
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries

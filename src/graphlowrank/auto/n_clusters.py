@@ -16,6 +16,7 @@ from ..reduction import kron_reduce
 from ..sampling import draw
 from .choice import AS_GIVEN, Choice
 from .downsampling import n_kept
+from .structure import check_structure
 
 N_SAMPLES = 1000  # in a draw
 SHARE = 0.8  # of the samples in a draw, if there are fewer: draws must differ for their agreement to count
@@ -23,13 +24,16 @@ N_DRAWS = 3
 MAX_CLUSTERS = 60
 
 
-def choose_n_clusters(X: Data, options: Options, rng: np.random.RandomState) -> Choice:
-    """Return the given number of clusters, or estimate it from scaled data without missing values."""
+def choose_n_clusters(X: Data, options: Options, rng: np.random.RandomState) -> tuple[Choice, Choice]:
+    """Return or estimate the number of clusters of scaled data without missing values, and decide if there are any."""
+    structure = check_structure(X, options)
     if not is_auto(options.n_clusters):
-        return Choice("n_clusters", int(options.n_clusters), AS_GIVEN)
+        return Choice("n_clusters", int(options.n_clusters), AS_GIVEN), structure
+    if not structure.value:
+        return Choice("n_clusters", 1, f"no clusters: {structure.reason}"), structure
     graph = None if isinstance(options.sample_graph, str | None) else as_graph(options.sample_graph)
     at_most = n_kept(options, (X.shape[0], X.shape[1]))[0]
-    return estimate_n_clusters(X, int(options.n_neighbors), rng, graph=graph, at_most=at_most)
+    return estimate_n_clusters(X, int(options.n_neighbors), rng, graph=graph, at_most=at_most), structure
 
 
 def estimate_n_clusters(
@@ -38,8 +42,8 @@ def estimate_n_clusters(
     """Estimate the number of clusters from neighbor graphs of a few draws of the samples.
 
     The largest eigengap of the normalized Laplacian decides if it is at the same place in every draw. Else small
-    clusters are merged along increasing modularity, and the median count of the draws is returned. Data without
-    clusters get several all the same. A given ``graph`` of all samples is reduced to the draws.
+    clusters are merged along increasing modularity, and the median count of the draws is returned. A given
+    ``graph`` of all samples is reduced to the draws.
     """
     size = min(N_SAMPLES, max(int(SHARE * len(X)), 2))
     most = min(at_most, MAX_CLUSTERS, size // 4)

@@ -12,9 +12,19 @@ TINY = 0.01  # of the mean size of a cluster
 
 
 def weaknesses(
-    labels: Array, n_clusters: int, points: Data, conductance: float, alternatives: Sequence[Alternative]
+    labels: Array,
+    n_clusters: int,
+    points: Data,
+    conductance: float,
+    alternatives: Sequence[Alternative],
+    no_structure: str = "",
 ) -> Iterator[str]:
-    """Yield a sentence for each reason not to rely on the labels (n_samples,) of ``points``."""
+    """Yield a sentence for each reason not to rely on the labels (n_samples,) of ``points``.
+
+    ``no_structure`` says why the data seem to have no clusters at all.
+    """
+    if no_structure and n_clusters > 1:
+        yield f"the data look no more clustered than data without clusters: {no_structure}; try n_clusters='auto'."
     sizes = np.bincount(labels, minlength=n_clusters)
     n_found = int(np.count_nonzero(sizes))
     if n_found < n_clusters:

@@ -37,7 +37,9 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters; "auto" estimates it from the eigengap or the modularity of neighbor graphs.
+        Number of clusters; "auto" estimates it from the eigengap or the modularity of neighbor graphs, and is 1 for
+        data that have no more clusters than uniform data of the same covariance. A given number is used all the same,
+        with a WeakClustersWarning.
     scaling : {"auto", "none", "samples", "features", "counts"}, default="auto"
         "samples" standardizes each sample, "features" each feature; "counts" (of words, of reads of genes) brings
         samples to the same total, takes log(1 + x), and brings them to unit length. "auto" is "counts" for integers
@@ -168,7 +170,10 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.points_, self._distance_model = found.points.X, found.points.model
         self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
         self.alternatives_ = clusters.alternatives
-        for sentence in weaknesses(self.labels_, self.n_clusters_, self.points_, self.conductance_, self.alternatives_):
+        no_structure = "" if found.structure.value else found.structure.reason
+        for sentence in weaknesses(
+            self.labels_, self.n_clusters_, self.points_, self.conductance_, self.alternatives_, no_structure
+        ):
             warnings.warn(sentence, WeakClustersWarning, stacklevel=3)
         return found.choices
 
