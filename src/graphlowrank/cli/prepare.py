@@ -38,10 +38,7 @@ def prepare(
     table: Table, path: Path, *, normalize_counts: bool = False, log1p: bool = False, top_features: int | None = None,
     only_dense: bool = False,
 ) -> tuple[Table, list[str]]:  # fmt: skip
-    """Return the table for an estimator, dense if it takes ``only_dense`` matrices, and the preprocessing in words.
-
-    ``path`` is named in errors.
-    """
+    """Return the table for an estimator, dense if it takes ``only_dense`` matrices, and the preprocessing in words."""
     complete = check_finite(table, path)
     values, n_features, names = table.values, table.shape[1], table.feature_names
     keep_sparse = sp.issparse(values) and complete and not only_dense
