@@ -58,7 +58,7 @@ def test_stages_are_extrapolated_by_their_growth(clockwork):
     assert found["sample graph"] == pytest.approx(8 * 12.5**plan_module.GRAPH_EXPONENT)  # approximate
     assert found["feature graph"] == pytest.approx(0.2 * 10)  # features are compared on ten thousand samples
     assert found["reduction"] == pytest.approx(1.6 * 12.5**plan_module.GRAPH_EXPONENT)
-    assert found["frpcag"] == pytest.approx(1e-6 * 10_000 * 50)  # ten thousand are kept
+    assert found["frpcag"] == pytest.approx(1e-6 * 800 * 50 * 12.5**plan_module.GRAPH_EXPONENT)  # 10,000 are kept
     assert seconds(plan(20_000, 20, task="recover"))["sample graph"] == pytest.approx(8 * 2.5**2)  # exact
     assert max(shape[0] for shape, _ in clockwork) <= plan_module.MAX_ROWS
 
@@ -68,13 +68,17 @@ def test_a_plan_is_made_from_few_fits_to_few_entries(clockwork):
     assert len(clockwork) == 2
     assert clockwork[0][1]["max_iter"] == 10  # loads code
     plan(100_000, 50)
-    assert len(clockwork) == 5
+    assert len(clockwork) == 6
+    assert clockwork[3][0] == (plan_module.SCALING_SAMPLES, 50)
+    assert clockwork[4][1]["scaling"] == clockwork[5][1]["scaling"] == "features"  # which was chosen on these
     assert clockwork[-1][0] == (plan_module.PARTITION_SAMPLES, 50)
     assert "gamma_samples" not in clockwork[-1][1]
+    plan(100_000, 50, scaling="none")
+    assert len(clockwork) == 9
     plan(10_000, 20_000, task="recover")
     assert clockwork[-1][0] == (plan_module.MIN_ROWS, 20_000)
     plan(100_000, 50, gamma_samples=5.0)
-    assert len(clockwork) == 9
+    assert len(clockwork) == 14  # no fit at all gammas
     assert clockwork[-1][1]["gamma_samples"] == 5.0
 
 
@@ -94,6 +98,22 @@ def test_candidates_are_counted_as_they_are_selected(n_kept, one_gamma):
     found = [selection.Candidate(np.zeros(1), 1.0, "whitened", method, 0.1, 1) for method in methods]
     shortlist = selection._shortlist(found, 100_000 * n_clusters)
     assert selection.n_interpolated(100_000, n_kept, n_clusters, one_gamma=one_gamma) == len(shortlist)
+
+
+def test_scalings_are_tried_on_fewer_samples(clockwork):
+    of_trial = RATES["scaling"] * plan_module.SCALING_SAMPLES / 1000
+    growth = (plan_module.TRIAL_SAMPLES / plan_module.SCALING_SAMPLES) ** plan_module.FEW_EXPONENT
+    assert seconds(plan(100_000, 50))["scaling"] == pytest.approx(8 * RATES["scaling"] + of_trial * growth)
+
+
+def test_code_is_loaded_by_a_fit_without_missing_values(clockwork, monkeypatch):
+    missing, fit = [], plan_module.CompressivePCA.fit
+    monkeypatch.setattr(
+        plan_module.CompressivePCA, "fit", lambda model, X: (missing.append(bool(np.isnan(X).any())), fit(model, X))[1]
+    )
+    rows = np.where(np.random.default_rng(0).random((1000, 20)) < 0.2, np.nan, 1.0)
+    plan(100_000, 20, task="recover", data=rows)
+    assert missing == [False, True]
 
 
 def test_the_imputer_is_fitted_to_some_samples_and_applied_to_all(clockwork):
