@@ -114,10 +114,7 @@ class Clustering:
     choices: list[Choice]
 
     def restored(self, order: Array, points: Data) -> Self:
-        """Answer for X, from this answer for ``X[order]``; the block and its problem keep that order of the rows.
-
-        ``points`` are those of X.
-        """
+        """Answer for X, whose ``points`` are given, from this one for ``X[order]``; the block keeps that order."""
         place = inverse_order(order)
         alternatives = tuple(replace(one, labels=one.labels[place]) for one in self.clusters.alternatives)
         return replace(

@@ -58,7 +58,7 @@ def test_stages_are_extrapolated_by_their_growth(clockwork):
     assert found["sample graph"] == pytest.approx(8 * 12.5**plan_module.GRAPH_EXPONENT)  # approximate
     assert found["feature graph"] == pytest.approx(0.2 * 10)  # features are compared on ten thousand samples
     assert found["reduction"] == pytest.approx(1.6 * 12.5**plan_module.GRAPH_EXPONENT)
-    assert found["frpcag"] == pytest.approx(1e-6 * 10_000 * 50)  # ten thousand are kept
+    assert found["frpcag"] == pytest.approx(1e-6 * 800 * 50 * 12.5**plan_module.GRAPH_EXPONENT)  # 10,000 are kept
     assert seconds(plan(20_000, 20, task="recover"))["sample graph"] == pytest.approx(8 * 2.5**2)  # exact
     assert max(shape[0] for shape, _ in clockwork) <= plan_module.MAX_ROWS
 
@@ -69,12 +69,13 @@ def test_a_plan_is_made_from_few_fits_to_few_entries(clockwork):
     assert clockwork[0][1]["max_iter"] == 10  # loads code
     plan(100_000, 50)
     assert len(clockwork) == 5
+    assert clockwork[4][1]["scaling"] == "features"  # which was chosen before
     assert clockwork[-1][0] == (plan_module.PARTITION_SAMPLES, 50)
     assert "gamma_samples" not in clockwork[-1][1]
     plan(10_000, 20_000, task="recover")
     assert clockwork[-1][0] == (plan_module.MIN_ROWS, 20_000)
     plan(100_000, 50, gamma_samples=5.0)
-    assert len(clockwork) == 9
+    assert len(clockwork) == 9  # no fit at all gammas
     assert clockwork[-1][1]["gamma_samples"] == 5.0
 
 
@@ -94,6 +95,20 @@ def test_candidates_are_counted_as_they_are_selected(n_kept, one_gamma):
     found = [selection.Candidate(np.zeros(1), 1.0, "whitened", method, 0.1, 1) for method in methods]
     shortlist = selection._shortlist(found, 100_000 * n_clusters)
     assert selection.n_interpolated(100_000, n_kept, n_clusters, one_gamma=one_gamma) == len(shortlist)
+
+
+def test_scalings_are_tried_on_as_many_samples(clockwork):
+    assert seconds(plan(100_000, 50))["scaling"] == pytest.approx(8 * RATES["scaling"])
+
+
+def test_code_is_loaded_by_a_fit_without_missing_values(clockwork, monkeypatch):
+    missing, fit = [], plan_module.CompressivePCA.fit
+    monkeypatch.setattr(
+        plan_module.CompressivePCA, "fit", lambda model, X: (missing.append(bool(np.isnan(X).any())), fit(model, X))[1]
+    )
+    rows = np.where(np.random.default_rng(0).random((1000, 20)) < 0.2, np.nan, 1.0)
+    plan(100_000, 20, task="recover", data=rows)
+    assert missing == [False, True]
 
 
 def test_the_imputer_is_fitted_to_some_samples_and_applied_to_all(clockwork):

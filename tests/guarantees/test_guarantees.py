@@ -276,7 +276,7 @@ def test_bad_requests_are_named(clusters):
     with pytest.raises(ValueError, match="fit the model first"):
         diagnose(CompressivePCA(3))
     for k in (0, -1, 2.5, "a", True):
-        with pytest.raises(ValueError, match="k must be a positive whole number"):
+        with pytest.raises(ValueError, match="k must be a positive integer"):
             diagnose(clusters.X, k=k)
     with pytest.raises(ValueError, match="neither side has a graph"):
         diagnose(clusters.X, sample_graph=None, feature_graph=None)

@@ -364,9 +364,9 @@ def test_too_few_iterations_are_reported(A, phantom):
         ({"chain": 1.5}, "chain must be 'auto' or a number from 0 to 1"),
         ({"noise": 0.0}, "noise must be"),
         ({"loss": "cauchy"}, "loss must be 'l2', 'l1' or 'huber'"),
-        ({"n_neighbors": 0}, "n_neighbors must be a positive whole number"),
+        ({"n_neighbors": 0}, "n_neighbors must be a positive integer"),
         ({"tol": 0}, "tol must be between 0 and 1"),
-        ({"max_iter": 2.5}, "max_iter must be a positive whole number"),
+        ({"max_iter": 2.5}, "max_iter must be a positive integer"),
     ],
 )
 def test_bad_input_is_named(A, phantom, change, text):

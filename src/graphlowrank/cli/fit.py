@@ -43,10 +43,7 @@ def run_fit(
     request: FitRequest, estimator: type, write: Callable[[Any, Table, dict[str, Path]], Outcome], show: Show, *,
     only_dense: bool = False,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
-    """Read, prepare, fit, write and report; return the record for JSON and the text for the console.
-
-    ``write`` is given the fitted model, its table, and the temporary path of each output.
-    """
+    """Read, prepare, fit, ``write`` to temporary paths and report; return the record for JSON and the text to print."""
     begin, path = time.perf_counter(), request.path
     if "report" in request.outputs:
         require_packages("the report", "jinja2")

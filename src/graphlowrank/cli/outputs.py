@@ -39,14 +39,12 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
-    """Yield a temporary path of the same name for each output; on exit all are moved into place, on failure removed.
-
-    The moves are not interrupted.
-    """
+    """Yield a temporary path of the same name for each output; on exit all are moved into place, on failure removed."""
     temporary: dict[str, Path] = {}
     with ExitStack() as stack:
         for name, path in outputs.items():
-            _check_replaceable(path)
+            if path.is_dir() and not (path.suffix.lower() == ".zarr" and (is_zarr(path) or not any(path.iterdir()))):
+                raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
             check_writable(path)
             # The extension is that of the output, not that of the file it may link to.
             temporary[name] = stack.enter_context(temporary_beside(target_of(path))).with_name(path.name)
@@ -72,8 +70,3 @@ def _final_names_in_errors(names: dict[str, str]) -> Iterator[None]:
         if renamed == message:
             raise
         raise (OSError(error.errno, renamed) if isinstance(error, OSError) else ValueError(renamed)) from error
-
-
-def _check_replaceable(path: Path) -> None:
-    if path.is_dir() and not (path.suffix.lower() == ".zarr" and (is_zarr(path) or not any(path.iterdir()))):
-        raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")

@@ -70,9 +70,8 @@ def upsample(
         return Solution.exact(values[np.argsort(keep)])
     # In double precision even for single-precision data, unless little is asked for: faint ties of 1e-4 must be
     # resolved, and these are only a few columns.
-    single = (
-        values.dtype == graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM and _no_faint_ties(graph)
-    )
+    single = values.dtype == graph.weights.dtype == np.float32 and tol >= SINGLE_PRECISION_FROM
+    single = single and graph.weights.data.min(initial=np.inf) > 10 * np.finfo(np.float32).eps * graph.degrees.max()
     near = graph.renumbered
     weights, nodes = near.weights.astype(np.float32 if single else np.float64, copy=False), near.nodes(keep)
     A = GroundedLaplacian.of(weights, nodes)
@@ -95,11 +94,6 @@ def upsample(
     if preconditioner == "auto" and not pyamg_installed():
         remedy += ", or pip install graphlowrank[amg] for a solver that does not mind them"
     return replace(solution, X=signals).warn_unless_converged("Decoding", remedy)
-
-
-def _no_faint_ties(graph: Graph) -> bool:
-    """Whether the faintest weight is seen beside the largest degree in single precision."""
-    return bool(graph.weights.data.min(initial=np.inf) > 10 * np.finfo(np.float32).eps * graph.degrees.max())
 
 
 def _on_free_nodes(A: GroundedLaplacian) -> Callable[[Array], Array]:

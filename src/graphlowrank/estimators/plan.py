@@ -31,16 +31,18 @@ MIN_KEPT = 400  # of them, fewer only if the data have fewer
 SEARCH_ROWS = 500  # that show how many entries sparse samples share
 SPARSE_COST = 20  # of a stored entry, in entries of dense rows
 MAX_SOLVER_ENTRIES = 600_000  # of its compressed matrix, for recovery, which may take a thousand iterations
-PARTITION_SAMPLES, PARTITION_ENTRIES = 2500, 2_000_000  # k-means fits its centers on no more samples
+PARTITION_SAMPLES, PARTITION_ENTRIES = 1250, 2_000_000  # of what is clustered at all gammas
+CENTER_SAMPLES = 2500  # k-means fits its centers on no more
 
 ONE_GAMMA = 1.5  # at which the timed fit clusters; the partitions of all gammas are timed without downsampling
 WITHOUT_CHOICES = {
     "gamma_samples": 1.5, "gamma_features": 0.3, "scaling": "none", "robust_graphs": False, "max_iter": 10,
 }  # of the first fit, which loads compiled code  # fmt: skip
 
-# Growth of the stages on the sample graph, approximate search included: neighbors leave the cache. The search of sparse
-# samples spends its time on comparing pairs of them.
+# Growth of the solver, and of stages on the sample graph, approximate search included: neighbors leave the cache. The
+# search of sparse samples spends its time on comparing pairs of them.
 GRAPH_EXPONENT, SPARSE_GRAPH_EXPONENT = 1.15, 1.05
+FEW_EXPONENT = 0.7  # growth of clustering a few hundred to a few thousand samples, of which a part is fixed costs
 UNCOMPILED = 2.0  # time of decoding clusters on graphs so small that partitions are refined without compiled code
 LINEAR_FEATURES = 400  # at which half of the time of partitions grows with the samples: singular vectors, not k-means
 
@@ -242,10 +244,11 @@ class _Pilot:
         """Return the seconds of each stage on all samples, those of loading compiled code, and the scaling."""
         rows, kept = self.pilot_sizes()
         X, by_gammas = self.rows(rows), rows < self.size.n_samples and self.tries_gammas()
-        given = {"gamma_samples": ONE_GAMMA} if by_gammas else {}
-        with warnings.catch_warnings():  # the second fit gives them
+        with warnings.catch_warnings():  # the fit that is timed gives them
             warnings.simplefilter("ignore")
-            first = self.fit(X, kept, **WITHOUT_CHOICES).stage_seconds_
+            complete = X if sp.issparse(X) else np.nan_to_num(X)  # imputation takes long, and loads nothing
+            first = self.fit(complete, kept, **WITHOUT_CHOICES).stage_seconds_
+        given: dict[str, Any] = {"gamma_samples": ONE_GAMMA} if by_gammas else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeakClustersWarning)  # clusters of some rows are of no interest
             model = self.fit(X, kept, **given)
@@ -253,10 +256,9 @@ class _Pilot:
         loading = sum(max(first.get(name, 0.0) - value, 0.0) for name, value in seconds.items())
         growth = self.growth(rows, kept, missing=not sp.issparse(X) and bool(np.isnan(X).any()))
         found = {name: value * growth.get(name, 1.0) for name, value in seconds.items()}
-        scaling = next(choice.value for choice in model.report_.choices if choice.name == "scaling")
         if by_gammas:
-            found |= self.partition_seconds(scaling=scaling, feature_graph=model.feature_graph_)
-        return found, loading, scaling
+            found |= self.partition_seconds(scaling=_scaling(model), feature_graph=model.feature_graph_)
+        return found, loading, _scaling(model)
 
     def tries_gammas(self) -> bool:
         """Whether partitions are proposed at several gammas."""
@@ -278,7 +280,7 @@ class _Pilot:
             "feature graph": min(n, FEATURE_GRAPH_SAMPLES) / min(rows, FEATURE_GRAPH_SAMPLES),
             "sampling": ratio,
             "reduction": on_graph,
-            self.solver: size.kept[0] * size.kept[1] / (kept[0] * kept[1]),
+            self.solver: (size.kept[0] * size.kept[1] / (kept[0] * kept[1])) ** GRAPH_EXPONENT,
             "communities": ratio * n_community_runs(n) / n_community_runs(rows),
             "decoding": on_graph * candidates,
         }
@@ -291,8 +293,10 @@ class _Pilot:
             warnings.simplefilter("ignore")
             seconds = self.fit(self.rows(rows), (rows, q), robust_graphs=False, **given).stage_seconds_
         linear = q / (q + LINEAR_FEATURES)
-        growth = (1 - linear + linear * m / rows) * n_k_means(m, k) / n_k_means(rows, k)
-        return {self.solver: seconds[self.solver] * m / rows, "partitions": seconds["partitions"] * growth}
+        centers = (min(m, CENTER_SAMPLES) / min(rows, CENTER_SAMPLES)) ** FEW_EXPONENT
+        growth = ((1 - linear) * centers + linear * m / rows) * n_k_means(m, k) / n_k_means(rows, k)
+        solver = (m / rows) ** GRAPH_EXPONENT
+        return {self.solver: seconds[self.solver] * solver, "partitions": seconds["partitions"] * growth}
 
     @property
     def solver(self) -> str:
@@ -305,6 +309,10 @@ class _Pilot:
         options = {**self.options, **given, "downsampling": pair, "random_state": self.seed}
         model = CompressiveClustering if self.size.task == "cluster" else CompressivePCA
         return model(self.size.n_clusters, **options).fit(X)
+
+
+def _scaling(model: Any) -> str:
+    return str(next(choice.value for choice in model.report_.choices if choice.name == "scaling"))
 
 
 def _imputation_work(n: int, *, missing: bool) -> int:

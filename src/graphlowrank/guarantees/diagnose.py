@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..auto import DEFAULT_RANK, check_sizes, n_kept
 from ..graphs import lowest_eigenpairs
 from ..graphs.spectrum import smooth_signals
 from ..metrics.recovery import energy_share
-from ..options import Options
+from ..options import Options, check_count
 from ..pipeline import build_graphs, sample_axes
 from ..records import Run
 from ..sampling import isometry, joint_isometry, required_samples
@@ -117,7 +116,10 @@ class Diagnosis:
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         growth = f"The ideal decoder amplifies errors of the compressed matrix by at most {self.amplification:.1f}."
-        lines += ["", f"{growth} {_describe_bound(self.bound)}", *(f"- {sentence}" for sentence in self.advice)]
+        bound = "The bound on the decoding error exceeds the norm of the matrix: the theory guarantees nothing here."
+        if self.bound < 1:
+            bound = f"Decoding adds an error of at most {self.bound:.1%} of the norm of the matrix."
+        lines += ["", f"{growth} {bound}", *(f"- {sentence}" for sentence in self.advice)]
         return "\n".join(lines)
 
 
@@ -148,9 +150,10 @@ def diagnose(
     >>> print(f"{found.samples.gap:.3f} {found.samples.energy:.3f}")
     0.000 1.000
     """
-    if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or k < 1):
-        raise ValueError(f"k must be a positive whole number; got {k!r}.")
-    k = k or options.pop("n_components", None) or _rank(model_or_data)
+    if k is not None:
+        check_count(k, "k")
+    ranks = (getattr(model_or_data, name, None) for name in ("n_components_", "n_clusters"))
+    k = int(k or options.pop("n_components", None) or next(filter(None, ranks), DEFAULT_RANK))
     samples, features, data = _sides(model_or_data, data, k, random_state, options)
     if samples.graph is None and features.graph is None:
         raise ValueError("neither side has a graph: there is nothing to diagnose.")
@@ -205,11 +208,6 @@ def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, 
     if samples.graph is not None and len(data) != samples.graph.n_nodes:
         raise ValueError(f"data has {len(data)} samples, but the model was fitted on {samples.graph.n_nodes}.")
     return samples, features, data
-
-
-def _rank(model: Any) -> int:
-    """Rank or number of clusters of a fitted model."""
-    return int(getattr(model, "n_components_", None) or getattr(model, "n_clusters", None) or DEFAULT_RANK)
 
 
 def _diagnose_side(name: str, side: SampledNodes, k: int, points: Array | None) -> SideDiagnosis | None:
@@ -268,12 +266,6 @@ def _measured(side: SideDiagnosis) -> dict[str, str]:
         "required for labels, for matrices": "all kept" if side.complete else ", ".join(required),
         "distortion of this draw": f"{side.isometry.delta:.2f}",
     }
-
-
-def _describe_bound(value: float) -> str:
-    if value < 1:
-        return f"Decoding adds an error of at most {value:.1%} of the norm of the matrix."
-    return "The bound on the decoding error exceeds the norm of the matrix: the theory guarantees nothing here."
 
 
 def _on_data(side: SideDiagnosis) -> list[str]:

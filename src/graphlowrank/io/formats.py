@@ -64,63 +64,18 @@ def read(
     label: str | None = None,
     numeric: Sequence[str] = (),
 ) -> Table:
-    r"""Read a table of numbers, samples by features.
+    """Read a table of numbers, samples by features; ``FORMATS`` lists the extensions.
 
-    Parameters
-    ----------
-    path : path-like
-        - .csv, .tsv (also .gz): UTF-8 text. The delimiter of a .csv file is comma, semicolon or tab, whichever fits.
-          Empty cells, NA, NaN and nan are missing values, NaN.
-        - .parquet: the sample names are pandas' index, or the first column of text.
-        - .npy: mapped, not loaded. .npz: of numpy, or a sparse matrix of scipy.sparse.save_npz.
-        - .mat: Matlab's, of any version. .mtx (also .gz): Matrix Market.
-        - .h5, .hdf5, .zarr (a folder, version 2 or 3): an array, or a group with data, indices and indptr, a sparse
-          matrix. HDF5 arrays that are neither compressed nor chunked are mapped; others are loaded block by block.
-        - .h5ad: AnnData; X, or a layer, and names.
-        - a folder of images of one size: each is a sample, its gray values are the features.
-    key : str, optional
-        Which array of an .npz, .mat, .h5 or .zarr file ("group/array" for those in groups); which layer of an .h5ad
-        file, or "raw". By default the only array with two axes, or the one called X, data, fea or values.
-    header, index : bool, optional
-        Whether the first row of a text file, and the first column of a text or .parquet file, hold names. By default
-        the first row is a header if it has text above numbers; the first column holds names if they are mostly
-        different texts, or if the header above it is empty.
-    graph : str, optional
-        A graph of an .h5ad file (in ``obsp``) to read as well, for instance "connectivities".
-    transpose : bool, default=False
-        Whether the file has samples in columns, as those of 10x Genomics do.
-    ignore, numeric : sequence of str, default=()
-        Columns of a text or .parquet file to leave out, and columns that are features although they look like
-        something else; currency and percent signs (12% is 0.12) and thousands separators (1,000) are parsed in the
-        latter only. Columns are named, or numbered from 1 if there is no header.
-    label : str, optional
-        The column that holds a label of each sample: not a feature, but ``Table.label``. By default a column of text
-        with a telling name, such as species.
+    ``key`` is the array of a file that holds several ("group/array" in HDF5), or the layer of an .h5ad file, or "raw";
+    by default the only array with two axes, or one of a usual name. ``header`` and ``index`` are detected if None.
+    ``graph`` is one in ``obsp`` of an .h5ad file. ``ignore``, ``label`` and ``numeric`` are columns of text and
+    .parquet files, by name, or by number from 1 without a header; see :mod:`.columns`. ``transpose`` is for files with
+    samples in columns.
 
-    Returns
-    -------
-    Table
-        Sparse matrices stay sparse. Values may be NaN or infinite; estimators check what they accept. A mapped file
-        must not change while its values are in use.
-
-    Raises
-    ------
-    ValueError
-        The file is damaged, no table of numbers, or larger than memory, which is checked before memory is allocated;
-        or it has a column of which it is not clear what it is, and the message names the parameters that settle it.
-        Nothing in a file is executed; libraries that can crash run in a child process (:mod:`graphlowrank.io.worker`).
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "flowers.csv")
-    ...     _ = path.write_text("name,length,width\nrose,5.1,3.5\nlily,4.9,NA\n")
-    ...     table = read(path)
-    >>> table
-    Table(shape=(2, 2), dtype=float64, in memory)
-    >>> table.sample_names, table.feature_names
-    (('rose', 'lily'), ('length', 'width'))
+    Sparse matrices stay sparse; .npy files and uncompressed HDF5 arrays are mapped, so they must not change while in
+    use. Values may be NaN or infinite. Raises ValueError if a file is damaged, no table of numbers or larger than
+    memory, which is checked before memory is allocated, or if it is not clear what a column is. Nothing in a file is
+    executed.
     """
     path = Path(path)
     extension, found = _format_to_read(path)
@@ -154,28 +109,11 @@ def write_matrix(
     sample_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> None:
-    r"""Write a matrix, samples by features; an interrupted write leaves no file.
+    """Write a matrix, samples by features; an interrupted write leaves no file.
 
-    Parameters
-    ----------
-    path : path-like
-        A file .csv, .tsv, .parquet, .npy, .npz, .mat (version 5), .h5, .hdf5 or .h5ad, or a folder .zarr. Older ones
-        are replaced. In .npz, .mat, .h5, .zarr and .h5ad files the matrix is called X. An .npy file holds no names.
-    matrix : array-like of shape (n_samples, n_features)
-        Real numbers: an array, a scipy.sparse matrix, a :class:`~graphlowrank.LowRankMatrix`, or anything with
-        ``shape`` whose slices ``matrix[a:b]`` are arrays. It is decoded block by block and, but for .mat files, never
-        held as a whole. Half precision and booleans are widened.
-    sample_names, feature_names : sequence of str, optional
-        Names of rows and columns.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "clean.csv")
-    ...     write_matrix(path, [[1.0, 0.0], [0.0, 1.0]], ["a", "b"], ["x", "y"])
-    ...     path.read_text()
-    ',x,y\na,1.0,0.0\nb,0.0,1.0\n'
+    The matrix is an array, a scipy.sparse matrix, or anything with ``shape`` whose slices ``matrix[a:b]`` are arrays.
+    It is decoded block by block and, but for .mat files, never as a whole. Its name in files that hold several arrays
+    is X.
     """
     rows = Rows.of(matrix, sample_names, feature_names)
     find_writer(Path(path))(Path(path), rows)

@@ -56,37 +56,12 @@ def write_labels(
     column: str = "label",
     source: str | os.PathLike[str] | None = None,
 ) -> None:
-    r"""Write a label for each sample; an interrupted write leaves no file.
+    """Write a label, an integer or a string, for each sample; an interrupted write leaves no file.
 
-    Parameters
-    ----------
-    path : path-like
-        A file .csv, .tsv, .parquet, .npz, .json, .npy (labels only) or .h5ad (``obs[column]`` as categories,
-        ``obs["<column>_confidence"]``, scores as ``obsm["X_<column>"]``).
-    labels : array-like of shape (n_samples,)
-        Integers or strings.
-    sample_names : sequence of str, optional
-        By default samples are numbered from 0.
-    confidence : array-like of shape (n_samples,), optional
-        Rounded to four digits in text and JSON.
-    scores : array-like of shape (n_samples, n_scores), optional
-        Numbers of each sample, such as coordinates.
-    score_names : sequence of str, optional
-        Names of their columns, by default "score_0", "score_1", ...; not written to .h5ad files.
-    column : str, default="label"
-        Name of the column of labels.
-    source : path-like, optional
-        An .h5ad file to which labels and scores are added: ``path`` is a copy of it, or the file itself, which is
-        replaced once the new one is complete. It must have as many samples, of the same names.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "labels.csv")
-    ...     write_labels(path, [1, 0], ["a", "b"], confidence=[0.987654, 1])
-    ...     path.read_text()
-    'sample,label,confidence\na,1,0.9877\nb,0,1.0\n'
+    ``confidence`` (n_samples,) is rounded to four digits in text and JSON. ``scores`` (n_samples, n_scores) are columns
+    called ``score_names``. An .npy file holds labels only; an .h5ad file ``obs[column]`` as categories,
+    ``obs["<column>_confidence"]``, and scores as ``obsm["X_<column>"]``. They are added to a copy of the .h5ad file
+    ``source``, if given, which may be ``path`` itself and must have samples of the same names.
     """
     path, source = Path(path), Path(source) if source is not None else None
     write = _checked_writer(path, column, source)

@@ -20,31 +20,15 @@ BLOCK_BYTES = 2**24  # of the rows that are written at a time
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numbers of one file, samples by features.
+    """Numbers of one file, samples by features."""
 
-    Attributes
-    ----------
-    values : ndarray, memmap or csr_array of shape (n_samples, n_features)
-        float32, float64 or integers.
-    sample_names, feature_names : tuple of str or None
-        Names of rows and columns, if the file has them.
-    graph : csr_array of shape (n_samples, n_samples) or None
-        Edge weights of the neighbor graph of an .h5ad file, if it was asked for.
-    picture : tuple of int or None
-        (height, width) if the samples are images.
-    label : tuple of str or None
-        Cells of the column that holds a label of each sample, which is no feature.
-    columns : ColumnRoles or None
-        What the columns of a text or .parquet file were read as.
-    """
-
-    values: Any
+    values: Any  # array, memmap or csr_array (n_samples, n_features) of float32, float64 or integers
     sample_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
-    graph: sp.csr_array | None = None
-    picture: tuple[int, int] | None = None
-    label: tuple[str, ...] | None = None
-    columns: ColumnRoles | None = None
+    graph: sp.csr_array | None = None  # edge weights of the neighbor graph of an .h5ad file
+    picture: tuple[int, int] | None = None  # height and width of samples that are images
+    label: tuple[str, ...] | None = None  # of each sample, from a column that is no feature
+    columns: ColumnRoles | None = None  # what the columns of a text or .parquet file were read as
 
     @property
     def shape(self) -> tuple[int, int]:

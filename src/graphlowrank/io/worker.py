@@ -56,9 +56,9 @@ def run_guarded(function: str, path: Path, *, timeout: float | None = None, **op
     """Call a reader, named "module:function", with a path and options of JSON types in a child process.
 
     It may return nested dicts and lists of JSON values, arrays of numbers, :class:`FileArray`, what can be sliced like
-    an array (h5py, zarr) and is read block by block, and sparse matrices. They come back as arrays in memory, or
-    mapped; a sparse matrix as a dict of its parts. Raises ValueError if the reader raises an exception, crashes, runs
-    out of memory, or sends nothing for ``timeout`` seconds (by default ``TIMEOUT``, and longer for large files).
+    an array and is read block by block (h5py, zarr), and sparse matrices, which come back as a dict of their parts.
+    Raises ValueError if it raises, crashes, or sends nothing for ``timeout`` seconds (longer by default for large
+    files).
     """
     if not path.is_dir():
         path.open("rb").close()  # raises the errors of the operating system

@@ -20,10 +20,7 @@ SAFETY = 1.01  # Lanczos values converge from below, and may have settled on a c
 
 
 def largest_eigenvalue(L: sp.csr_array) -> float:
-    """Upper bound, about 1 % too large, of the largest eigenvalue of a positive semi-definite ``L``; for step sizes.
-
-    The Lanczos value is raised by 1 % and capped by the row-sum bound.
-    """
+    """Upper bound, about 1 % too large, of the largest eigenvalue of a positive semi-definite ``L``; for step sizes."""
     if L.nnz == 0:
         return 0.0
     row_sum_bound = float(np.max(abs(L).sum(axis=1)))

@@ -32,13 +32,11 @@ def pyamg_installed() -> bool:
 
 
 def multigrid(A: sp.csr_array, *, coarsest: int = COARSEST) -> Callable[[Array], Array]:
-    """Preconditioner (n, k) -> (n, k) for a sparse symmetric positive definite A, such as a block of a Laplacian.
+    """Preconditioner (n, k) -> (n, k) for a sparse symmetric positive definite A: one V-cycle of smoothed aggregation.
 
-    One V-cycle of smoothed aggregation (Vanek, Mandel, Brezina, Computing 56, 1996): strongly connected nodes are
-    merged level by level, and errors too smooth for Jacobi on one level are rough on a coarser one. pyamg builds the
-    levels; its own cycles take one right-hand side at a time, so the cycle is ours. The smoother divides by the
-    absolute row sums (Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33, 2011): no eigenvalue has to be estimated,
-    and the cycle is always positive definite.
+    pyamg builds the levels (Vanek, Mandel, Brezina, Computing 56, 1996). Its own cycles take one right-hand side at a
+    time, so the cycle is ours. The smoother divides by the absolute row sums (Baker, Falgout, Kolev, Yang, SIAM J. Sci.
+    Comput. 33, 2011): no eigenvalue has to be estimated, and the cycle is always positive definite.
     """
     levels, inverse = hierarchy(A, coarsest)
     return lambda R: _cycle(levels, inverse, R).astype(R.dtype, copy=False)

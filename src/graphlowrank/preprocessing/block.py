@@ -15,19 +15,11 @@ CLIP = 10.0  # mean absolute deviations from the median; clean data stay far bel
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """``(X[rows, columns] - shift[columns]) / scale``, NaN where missing.
+    """``(X[rows, columns] - shift[columns]) / scale``, NaN where missing."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_kept_samples, n_kept_features)
-        Sampled entries.
-    shift, scale : ndarray of shape (n_features,), float
-        Center of every feature, sampled or not; mean absolute deviation of the sampled entries.
-    """
-
-    X: Array
-    shift: Array
-    scale: float
+    X: Array  # (n_kept_samples, n_kept_features)
+    shift: Array  # (n_features,) center of every feature, sampled or not
+    scale: float  # mean absolute deviation of the sampled entries
 
     def start(self) -> Array:
         """Clip outliers of X: a starting point from which the solver needs fewer steps."""

@@ -34,19 +34,11 @@ BLOCK_ENTRIES, MIN_BLOCK_ROWS = 2_000_000, 64  # rows that share the products of
 
 @dataclass(frozen=True, eq=False)
 class LowRankImputer:
-    """Ridge regression of the observed entries of a row on a few principal directions.
+    """Ridge regression of the observed entries of a row on a few principal directions."""
 
-    Attributes
-    ----------
-    center, directions : ndarray of shape (p,) and (d, p)
-        Mean, and orthonormal rows.
-    ridge : ndarray of shape (d,)
-        Noise variance / variance along each direction, so weak directions are used little.
-    """
-
-    center: Array
-    directions: Array
-    ridge: Array
+    center: Array  # (p,) mean
+    directions: Array  # (d, p) orthonormal rows
+    ridge: Array  # (d,) noise variance / variance along each direction, so weak directions are used little
 
     def check(self) -> None:
         """Raise ValueError unless the parts fit together, are finite, and the directions of unit length."""

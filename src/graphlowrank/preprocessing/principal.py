@@ -19,10 +19,7 @@ MAX_COPIED_ENTRIES = 50_000_000
 
 
 def principal_scores(X: Any, n_clusters: int) -> tuple[Array, Array]:
-    """Principal scores (n_samples, k) that separate clusters, and at least 20 singular values of the centered data.
-
-    k is 1.5 times the number of clusters, 2 to 50, and at most ``min(X.shape)``.
-    """
+    """Principal scores (n_samples, k) that separate clusters, and at least 20 singular values of the centered data."""
     k = min(max(2, -(-3 * n_clusters // 2)), MAX_SCORES, *X.shape)
     left, values, _ = centered_svd(X, max(k, MIN_SINGULAR_VALUES))
     return left[:, :k] * values[:k], values

@@ -22,19 +22,11 @@ DISTINCT_BLOCK = 64  # samples that are made dense at a time
 
 @dataclass(frozen=True, eq=False)
 class ShiftedSparse:
-    """``values + rows 1^T + 1 columns^T``, never formed.
+    """``values + rows 1^T + 1 columns^T``, never formed."""
 
-    Attributes
-    ----------
-    values : csr_array of shape (n, p)
-        Stored entries, indices sorted.
-    rows, columns : ndarray of shape (n,) and (p,), or None
-        Number added to each row, and to each column; None for zeros.
-    """
-
-    values: sp.csr_array
-    rows: Array | None = None
-    columns: Array | None = None
+    values: sp.csr_array  # (n, p) stored entries, indices sorted
+    rows: Array | None = None  # (n,) number added to each row; None for zeros
+    columns: Array | None = None  # (p,) number added to each column
 
     # numpy must hand `array @ X` to us instead of looking for an array in here.
     __array_ufunc__ = None

@@ -92,8 +92,7 @@ def spectrum(
 ) -> dict[str, Any] | None:  # fmt: skip
     """Singular values relative to the largest, on a log scale, in a box of 420 x 220; None if there are none.
 
-    The values of a single spectrum with a rank are marked as kept or left; up to six spectra differ in color.
-    ``threshold`` is drawn as a line.
+    A single spectrum with a rank is marked as kept or left, up to six differ in color; ``threshold`` is a line.
     """
     known = {name: np.asarray(values, dtype=float)[:max_values] for name, values in spectra.items()}
     known = {name: values for name, values in known.items() if values.size and isfinite(values[0]) and values[0] > 0}

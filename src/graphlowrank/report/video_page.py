@@ -69,7 +69,10 @@ def _pictures(gallery: "Gallery") -> list[list[str]]:
     pictures: list[list[str]] = []
     for width, quality in SIZES:
         size = _size(gallery, width)
-        pictures = [[*(_jpeg(view, size, quality) for view in views), _png(mask, size)] for *views, mask in rows]
+        pictures = []
+        for *views, mask in rows:
+            uris = (data_uri(_image(view).resize(size), "JPEG", quality=quality) for view in views)
+            pictures.append([*uris, _png(mask, size)])
         if sum(len(uri) for row in pictures for uri in row) <= MAX_CHARACTERS:
             break
     return pictures
@@ -80,10 +83,6 @@ def _size(gallery: "Gallery", max_width: int) -> tuple[int, int]:
     height, width = gallery.mask.shape[1:]
     scale = min(1.0, max_width / width)
     return max(1, round(scale * width)), max(1, round(scale * height))
-
-
-def _jpeg(pixels: Array, size: tuple[int, int], quality: int) -> str:
-    return data_uri(_image(pixels).resize(size), "JPEG", quality=quality)
 
 
 def _png(mask: Array, size: tuple[int, int]) -> str:

@@ -14,6 +14,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.utils import check_random_state
 
 from .._typing import Array
+from ..options import check_count
+from ..sampling import check_indices
 
 MAX_DENSE_ENTRIES = 100_000_000  # 800 MB
 ADJOINT_RTOL = 1e-4  # well above rounding errors of float32, well below what misleads a solver
@@ -60,8 +62,8 @@ def gaussian_projections(shape: tuple[int, int], n_measurements: int, *, random_
         At most 100 million entries.
     """
     height, width = check_image_shape(shape)
-    n_measurements = check_count("n_measurements", n_measurements)
-    n_entries = n_measurements * height * width
+    check_count(n_measurements, "n_measurements")
+    n_entries = int(n_measurements) * height * width
     if n_entries > MAX_DENSE_ENTRIES:
         raise ValueError(
             f"{n_measurements} dense projections of {height} x {width} pixels have {n_entries:,} entries, more than "
@@ -139,7 +141,7 @@ def radial_mask(shape: tuple[int, int], n_lines: int) -> Array:
            [1, 0, 1, 0, 1]])
     """
     height, width = check_image_shape(shape)
-    n_lines = check_count("n_lines", n_lines)
+    check_count(n_lines, "n_lines")
     angles = np.pi * np.arange(n_lines) / n_lines
     direction = np.stack([np.sin(angles), np.cos(angles)])
     direction /= np.abs(direction).max(axis=0)  # one pixel a step along the longer axis: lines are connected
@@ -167,7 +169,9 @@ def row_subset(A: Any, keep: Any) -> Any:
         A sparse matrix is returned as CSR.
     """
     operator = _known_kind(A)
-    rows = _check_rows(keep, operator.shape[0])
+    rows = check_indices(keep, operator.shape[0], name="keep")
+    if np.asarray(keep).dtype != bool:
+        rows = np.asarray(keep)  # in the order given
     if not isinstance(operator, LinearOperator):
         return operator[rows]
     n_all, n_pixels = operator.shape
@@ -233,13 +237,6 @@ def check_image_shape(shape: Any) -> tuple[int, int]:
     return int(sides[0]), int(sides[1])
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return a positive integer, or raise ValueError."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be a positive whole number, got {value!r}.")
-    return int(value)
-
-
 def _check_mask(mask: Any, shape: tuple[int, int]) -> Array:
     mask = np.asarray(mask)
     if mask.shape != shape:
@@ -249,24 +246,6 @@ def _check_mask(mask: Any, shape: tuple[int, int]) -> Array:
     if not mask.any():
         raise ValueError("the mask is False everywhere: nothing is measured.")
     return mask.astype(bool, copy=False)
-
-
-def _check_rows(keep: Any, n_rows: int) -> Array:
-    """Return the indices of the kept rows."""
-    keep = np.asarray(keep)
-    if keep.ndim != 1 or keep.size == 0 or keep.dtype.kind not in "biu":
-        raise ValueError("keep must be a list of True and False or of row numbers, and keep something.")
-    if keep.dtype == bool:
-        if len(keep) != n_rows:
-            raise ValueError(f"keep has {len(keep)} entries, but there are {n_rows} measurements.")
-        keep = np.flatnonzero(keep)
-        if keep.size == 0:
-            raise ValueError("keep is False everywhere: nothing is measured.")
-    elif keep.min() < 0 or keep.max() >= n_rows:
-        raise ValueError(f"keep must hold row numbers from 0 to {n_rows - 1}, got {keep.min()} to {keep.max()}.")
-    elif len(np.unique(keep)) < len(keep):
-        raise ValueError("keep names a row more than once.")
-    return keep
 
 
 def _known_kind(A: Any) -> Any:

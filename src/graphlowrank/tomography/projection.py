@@ -7,7 +7,8 @@ import scipy.sparse as sp
 from scipy.special import cosdg, sindg
 
 from .._typing import Array
-from .operators import check_count, check_image_shape
+from ..options import check_count
+from .operators import check_image_shape
 
 
 def projection_matrix(
@@ -57,7 +58,8 @@ def projection_matrix(
         raise ValueError("angles_in_degrees must be finite.")
     if n_detectors is None:
         n_detectors = width if height == width else int(np.ceil(np.sqrt(2) * max(height, width)))
-    n_detectors, dtype = check_count("n_detectors", n_detectors), np.dtype(dtype)
+    check_count(n_detectors, "n_detectors")
+    dtype = np.dtype(dtype)
     if dtype not in (np.float64, np.float32):
         raise ValueError(f"dtype must be float64 or float32, got {dtype}.")
     right, down = np.arange(width)[None, :] - width // 2, np.arange(height)[:, None] - height // 2

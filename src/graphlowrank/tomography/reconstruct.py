@@ -4,18 +4,19 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
+from .._checks import is_number
 from .._literals import TomographyLoss
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
 from .._typing import Array
+from ..options import check_count, is_auto
 from ..preprocessing.robust_statistics import MAD_TO_STD
 from ..solvers.solution import Iterated
-from .operators import check_count, row_subset
+from .operators import row_subset
 from .problem import HuberLoss, Measurements, Smoothness, descend, optimality
 
 GAMMAS = tuple(10.0 ** np.arange(3, -3.01, -0.5))  # decreasing: "auto" tries them, a given gamma is approached by them
@@ -85,7 +86,7 @@ class Options:
         if self.loss not in ("l2", "l1", "huber"):
             raise ValueError(f"loss must be 'l2', 'l1' or 'huber'; got {self.loss!r}.")
         for name in ("n_neighbors", "rebuild_every", "max_rebuilds", "max_iter"):
-            check_count(name, getattr(self, name))
+            check_count(getattr(self, name), name)
         if not 0 < self.tol < 1:
             raise ValueError(f"tol must be between 0 and 1; got {self.tol!r}.")
         if self.noise is not None and not 0 < self.noise < np.inf:
@@ -198,9 +199,9 @@ def reconstruct(
 
 def _number(value: Any, name: str, most: float = np.inf) -> float | None:
     """Return None for "auto"."""
-    if isinstance(value, str) and value == "auto":
+    if is_auto(value):
         return None
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 <= float(value) <= most and float(value) < np.inf:
+    if is_number(value) and 0 <= float(value) <= most:
         return float(value)
     numbers = "a number >= 0" if most == np.inf else f"a number from 0 to {most:g}"
     raise ValueError(f"{name} must be 'auto' or {numbers}; got {value!r}.")

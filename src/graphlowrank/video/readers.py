@@ -255,7 +255,9 @@ class VideoReader(FrameReader):
         av = need("av", "reading a video")
         try:
             # With the protocol, a name such as "concat:a" is a file of that name.
-            options = {"options": FFMPEG_OPTIONS} | ({} if av_major(av) >= 19 else {"metadata_errors": "replace"})
+            options: dict[str, Any] = {"options": FFMPEG_OPTIONS}
+            if int(av.__version__.split(".")[0]) < 19:  # later versions always replace metadata that they cannot decode
+                options["metadata_errors"] = "replace"
             container = av.open(f"file:{self.name}", **options)
         except Exception as error:  # decoders raise almost any exception on damaged bytes
             raise ValueError(f"{self.name} cannot be read as a video: {_reason(error)}.") from error
@@ -313,11 +315,6 @@ def _expected_frames(container: Any, stream: Any, fps: float | None) -> tuple[in
         expected = round(container.duration / 1e6 * fps)
         return expected, expected - 2 - expected // 8
     return 0, 0
-
-
-def av_major(av: Any) -> int:
-    """Major version of PyAV; since 19, undecodable metadata are always replaced."""
-    return int(av.__version__.split(".")[0])
 
 
 def _reason(error: Exception) -> str:
