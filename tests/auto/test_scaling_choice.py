@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 import graphlowrank
 from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.auto import scaling
-from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling, choose_units, cluster_cost
+from graphlowrank.auto.scaling import choose_recovery_scaling, choose_scaling, choose_units, trial_conductance
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.options import Options
@@ -29,7 +29,7 @@ def pictures(rng):
 
 
 def trial(X, k):
-    return cluster_cost(X, k, Options(n_neighbors=10), np.random.RandomState(0))
+    return trial_conductance(X, k, Options(n_neighbors=10), np.random.RandomState(0))
 
 
 def chosen(X, k=4):
@@ -51,7 +51,7 @@ def test_each_scaling_is_tried_on_some_samples_and_reported(monkeypatch):
         tried.append((len(X), k))
         return values[list(values)[(len(tried) - 1) // 3]]
 
-    monkeypatch.setattr(scaling, "cluster_cost", by_name)
+    monkeypatch.setattr(scaling, "trial_conductance", by_name)
     X = np.random.default_rng(0).random((4000, 30))
     found, choice = choose_scaling(X, Options(n_clusters=7))
     assert (found.kind, tried) == ("features", [(2000, 7)] * 9)

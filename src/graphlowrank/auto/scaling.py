@@ -7,8 +7,10 @@ import numpy as np
 
 from .._typing import Array
 from ..clustering.communities import locally_scaled, partition_cost, repeated_communities
+from ..clustering.refinement import MIN_SHARE
 from ..graphs import knn_graph
 from ..linalg.blocks import evenly_spaced
+from ..metrics import conductance
 from ..options import Options, is_auto
 from ..preprocessing.counts import are_counts, stored_values
 from ..preprocessing.robust_statistics import median_and_interdecile_std
@@ -19,20 +21,20 @@ from .choice import AS_GIVEN, Choice
 
 N_SAMPLES = 1000  # whose units are compared
 WHOLE_UP_TO, TRIAL_SAMPLES = 3000, 2000  # samples that are clustered in each scaling; draws, if there are more
-N_TRIALS = 3  # draws; their mean cost decides
+N_TRIALS = 3  # draws; their mean decides
 N_RUNS = 6  # of Louvain's method in a trial
-NO_CLUSTERS = 2.0  # cost if there are fewer clusters than asked for: conductance 1, modularity 0
+NO_CLUSTERS = 1.0  # conductance if there are fewer clusters than asked for
 ASSUMED_CLUSTERS = 10  # while their number is unknown
 MIN_FEATURES = 20  # centering and scaling samples with fewer features removes too much
 DOMINANT = 2.0  # effective number of features that carry the variance
 MOSTLY_ZERO = 0.5  # share of zeros in counts; text and single cells 0.95 to 0.99
 HEAVY_TAIL = 10.0  # largest count / median positive one; text and single cells 97 to 303, images at most 4
 OTHER_UNITS = 0.02  # standard deviation of the median feature / largest; features that separate clusters have 0.1
-TIE_RTOL, TIE_ATOL = 0.01, 1e-6  # of the cost; within them the simpler scaling is used
+TIE_RTOL, TIE_ATOL = 0.01, 1e-6  # of the conductance; within them the simpler scaling is used
 
 
 def choose_scaling(X: Data, options: Options) -> tuple[Scaling, Choice]:
-    """Scaling for clustering: the given one, or the one whose clusters have the lowest cost.
+    """Scaling for clustering: the given one, or the one whose clusters have the lowest conductance.
 
     Features are scaled if the effective number of features (participation ratio of the variances) is below 2 and the
     median feature has negligible variance: that is a table in different units. Else up to 3000 samples, or three draws
@@ -51,16 +53,18 @@ def choose_scaling(X: Data, options: Options) -> tuple[Scaling, Choice]:
     kinds = kinds if X.shape[1] >= MIN_FEATURES else kinds[:2]
     n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)
     n_clusters = max(min(n_clusters, size // 2), 1)
-    costs = {
-        kind: np.mean([cluster_cost(Scaling.fit(part, kind).apply(part), n_clusters, options, rng) for part in parts])
+    values = {
+        kind: np.mean(
+            [trial_conductance(Scaling.fit(part, kind).apply(part), n_clusters, options, rng) for part in parts]
+        )
         for kind in kinds
     }
     best = kinds[0]
     for kind in kinds[1:]:
-        best = kind if costs[kind] < (1 - TIE_RTOL) * costs[best] - TIE_ATOL else best
-    others = ", ".join(f"{kind} {costs[kind]:.3f}" for kind in kinds if kind != best)
+        best = kind if values[kind] < (1 - TIE_RTOL) * values[best] - TIE_ATOL else best
+    others = ", ".join(f"{kind} {values[kind]:.3f}" for kind in kinds if kind != best)
     tried = f"{n_trials} x {size}" if n_trials > 1 else f"{size}"
-    reason = f"lowest cost of clusters of {tried} samples, {costs[best]:.3f} ({others})"
+    reason = f"lowest conductance of clusters of {tried} samples, {values[best]:.3f} ({others})"
     return _fitted(X, best, reason)
 
 
@@ -69,14 +73,20 @@ def trial_sizes(n_samples: int) -> tuple[int, int]:
     return (N_TRIALS, TRIAL_SAMPLES) if n_samples > WHOLE_UP_TO else (1, n_samples)
 
 
-def cluster_cost(X: Data, n_clusters: int, options: Options, rng: np.random.RandomState) -> float:
-    """Lowest cost of communities of the samples: how well they are separated."""
+def trial_conductance(X: Data, n_clusters: int, options: Options, rng: np.random.RandomState) -> float:
+    """Conductance of the communities of lowest cost: how well the samples are separated.
+
+    The cost would compare the balance of clusters, too, which says nothing about a scaling.
+    """
     n_neighbors = min(int(options.n_neighbors), len(X) - 1)
     if n_neighbors < 1:
         return NO_CLUSTERS
     weights = locally_scaled(knn_graph(X, n_neighbors, neighbors=options.neighbors, random_state=rng).weights)
     found = repeated_communities(weights, n_clusters, N_RUNS, rng)
-    return min((partition_cost(weights, labels, n_clusters) for labels in found), default=NO_CLUSTERS)
+    if not found:
+        return NO_CLUSTERS
+    best = min(found, key=lambda labels: partition_cost(weights, labels, n_clusters))
+    return conductance(weights, best, n_clusters, min_share=MIN_SHARE)
 
 
 def choose_units(X: Data, options: Options) -> tuple[Scaling, Choice]:

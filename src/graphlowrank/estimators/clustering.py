@@ -44,7 +44,7 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         "samples" standardizes each sample, "features" each feature; "counts" (of words, of reads of genes) brings
         samples to the same total, takes log(1 + x), and brings them to unit length. "auto" is "counts" for integers
         most of which are 0 and a few very large, "features" if these are in different units; else it clusters some
-        samples in each of the other scalings and chooses the one whose clusters have the lowest cost.
+        samples in each of the other scalings and chooses the one of lowest conductance.
     partition : {"graph", "k-means"}, default="graph"
         "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
         labels interpolated over the sample graph.
