@@ -90,6 +90,13 @@ def test_noise_is_one_cluster_or_a_warning(rng):
     assert "structure" in str(given.report_)
 
 
+def test_algorithm_3_with_a_given_number_is_not_checked(rng):
+    X = rng.standard_normal((300, 20))
+    given, auto = (CompressiveClustering(k, partition="k-means", random_state=0).fit(X) for k in (3, "auto"))
+    assert "Algorithm 3 with a given number" in str(given.report_)
+    assert auto.n_clusters_ == 1
+
+
 def test_clusters_are_not_warned_about():
     X = make_blobs(300, 5, centers=3, random_state=0)[0]
     with warnings.catch_warnings():

@@ -13,7 +13,7 @@ from ..clustering.kmeans import k_means, spectral_directions
 from ..clustering.refinement import MIN_SHARE, refine
 from ..graphs import knn_graph
 from ..metrics import conductance
-from ..options import Options
+from ..options import Options, is_auto
 from ..preprocessing.principal import centered_svd
 from ..preprocessing.sparse import Data
 from ..sampling import draw
@@ -40,6 +40,8 @@ def check_structure(X: Data, options: Options) -> Choice:
         return _not_checked("no sample graph is built from the data")
     if options.n_clusters == 1:
         return _not_checked("one cluster")
+    if options.partition == "k-means" and not is_auto(options.n_clusters):
+        return _not_checked("Algorithm 3 with a given number of clusters")
     return find_structure(X)
 
 
