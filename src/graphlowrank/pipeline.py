@@ -142,8 +142,7 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     value = best.conductance
     if len(draws) > 1 and not np.isnan(value) and graph is not None:
         value = conductance(graph, soft_labels.argmax(axis=1), count.value)
-    agrees = "most agreement with other candidates" if len(draws) == 1 else f"consensus of {len(draws)} draws"
-    chosen = "default" if np.isnan(value) else f"conductance {value:.3f}, and {agrees}"
+    chosen, by_gamma, by_scores = reasons_for(best.method, value, len(draws))
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
@@ -151,9 +150,9 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         scaling_choice,
         n_neighbors,
         *auto.compression_choices(options, X.shape, count.value, "clustering"),
-        replace(gamma_samples, reason=chosen) if is_auto(options.gamma_samples) else gamma_samples,
+        replace(gamma_samples, reason=by_gamma) if is_auto(options.gamma_samples) else gamma_samples,
         gamma_features,
-        Choice("scores", best.scores, chosen if is_auto(options.scores) else AS_GIVEN),
+        Choice("scores", best.scores, by_scores if is_auto(options.scores) else AS_GIVEN),
         Choice("partition", best.method, chosen if options.partition == "graph" else AS_GIVEN),
         Choice("n_draws", options.n_draws, AS_GIVEN),
         outliers,
@@ -163,6 +162,17 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
         converged=all(one.converged for _, one in draws), alternatives=best.alternatives if len(draws) == 1 else (),
     )  # fmt: skip
     return Clustering(compressed, clusters, count.value, structure, scaling, points, n_neighbors.value, choices)
+
+
+def reasons_for(method: str, conductance: float, n_draws: int) -> tuple[str, str, str]:
+    """Reasons for the partition, gamma_samples and the scores; ``conductance`` is NaN for Algorithm 3."""
+    if np.isnan(conductance):
+        return "default", "default", "default"
+    agrees = "most agreement with other candidates" if n_draws == 1 else f"consensus of {n_draws} draws"
+    chosen = f"conductance {conductance:.3f}, and {agrees}"
+    if method == "communities":
+        return chosen, "the last one tried: communities do not depend on it", "communities need none"
+    return chosen, chosen, chosen
 
 
 # --- stages, in the order of the data ---

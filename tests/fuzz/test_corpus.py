@@ -27,6 +27,7 @@ from graphlowrank import (
 )
 from graphlowrank.auto.gamma_search import _Search
 from graphlowrank.decoders import DECODERS
+from graphlowrank.decoders.robust import ridge_penalty
 from graphlowrank.graphs import grid_graph, knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.models.losses import make_loss
 from graphlowrank.reduction import sparsify
@@ -36,6 +37,23 @@ X = np.random.default_rng(0).standard_normal((40, 4))
 
 
 # --- answers ---
+
+
+def test_eigenpairs_of_tiny_weights_converge():
+    outcome, text = fuzz_graphs.fuzz(742515, None)
+    assert outcome == "works", text
+
+
+@pytest.mark.parametrize("delta", [1e-300, 0.0])
+def test_a_corner_that_underflows_is_refused(delta):
+    with pytest.raises(ValueError, match="huber_delta must be a number above 1e-30"):
+        CompressivePCA(2, loss="huber", huber_delta=delta).fit(X)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_factor_without_variance_has_a_finite_penalty():
+    values = np.column_stack([np.ones(5), np.full(5, 1e-170)])
+    np.testing.assert_allclose(ridge_penalty(values, 0.1), [0.01, 1e30])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

@@ -131,11 +131,13 @@ def _lanczos(L: sp.csr_array, upper: float, max_restarts: int, known: sp.sparray
     # Deterministic, and different for each number of known vectors: the old start contains no further copies.
     start = np.random.RandomState(known.shape[1]).standard_normal(n)
     start -= known @ (known.T @ start)
-    # To twice the largest eigenvalue: on a complete graph all others are the largest.
-    lifted = LinearOperator(L.shape, matvec=lambda v: L @ v + 2 * upper * (known @ (known.T @ v)), dtype=np.float64)
+    # To twice the largest eigenvalue: on a complete graph all others are the largest. In its units, since ARPACK counts
+    # any eigenvalue below 1e-11 as converged.
+    lifted = LinearOperator(L.shape, matvec=lambda v: L @ v / upper + 2 * (known @ (known.T @ v)), dtype=np.float64)
     size = min(n, 3 * k + 40)
     try:
-        return eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=max_restarts)
+        values, vectors = eigsh(lifted, k=k, which="SA", v0=start, ncv=size, tol=1e-6, maxiter=max_restarts)
+        return values * upper, vectors
     except ArpackNoConvergence as error:
         raise NotConvergedError(
             f"{k} eigenvectors of a graph with {n} nodes did not converge, as on long paths and large grids; "
