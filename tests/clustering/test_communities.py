@@ -12,6 +12,7 @@ from test_partition import cliques, random_graph
 from graphlowrank._threads import limit_threads
 from graphlowrank.clustering import communities, locally_scaled, partition_cost
 from graphlowrank.clustering.communities import repeated_communities
+from graphlowrank.clustering.selection import n_community_runs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.kernels.communities import move_nodes_by_modularity, nth_smallest
 from graphlowrank.metrics import clustering_error, conductance, modularity
@@ -115,6 +116,10 @@ def test_runs_in_threads_are_those_in_a_row(n_jobs):
     order = np.random.RandomState(3).randint(2**31 - 1, size=5)
     expected = [communities(W, 4, np.random.RandomState(seed)) for seed in order]
     assert_array_equal(found, [one for one in expected if one is not None])
+
+
+def test_large_data_have_fewer_runs():
+    assert [n_community_runs(n) for n in (1, 5000, 10_000, 70_000, 10**6)] == [12, 12, 6, 4, 1]
 
 
 @settings(max_examples=30, deadline=None)

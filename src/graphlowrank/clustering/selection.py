@@ -30,6 +30,7 @@ MIN_PER_METHOD, MAX_CANDIDATES = 3, 28  # candidates that are interpolated
 COMMUNITY_VOTES = 8  # of communities together: as many as all low-rank matrices with their kinds of scores have
 MIN_COMMUNITY_RUNS, MAX_COMMUNITY_RUNS = 4, 12  # of Louvain's method, in random orders of the samples
 COMMUNITY_SAMPLES = 60_000  # in all runs, between these limits
+ONE_RUN_ABOVE = 200_000  # samples: a run takes a third of the time of the sample graph there, and runs hardly differ
 ROUGH_TOL = 1e-2  # of the interpolation, since refinement follows
 TIE_RTOL, TIE_ATOL = 0.04, 1e-3  # differences of cost up to here depend on the draw of the kept samples
 DIFFERENT = 0.8  # adjusted Rand index below which two partitions are different answers
@@ -198,6 +199,8 @@ def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array
 
 def n_community_runs(n_samples: int) -> int:
     """Return how often Louvain's method runs: more for small data, where runs are cheap and differ more."""
+    if n_samples > ONE_RUN_ABOVE:
+        return 1
     return min(max(COMMUNITY_SAMPLES // n_samples, MIN_COMMUNITY_RUNS), MAX_COMMUNITY_RUNS)
 
 
