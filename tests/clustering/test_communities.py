@@ -46,6 +46,7 @@ def test_equal_weights_and_copies():
     assert_array_equal(locally_scaled(3 * W).data, 1)
     empty = sp.csr_array((4, 4))
     assert locally_scaled(empty).nnz == 0
+    assert_array_equal(locally_scaled(0 * W).data, 0)
     copies = knn_graph(np.repeat(np.arange(3.0), 10)[:, None], 9)
     assert np.isfinite(locally_scaled(copies.weights).data).all()
 

@@ -13,9 +13,7 @@ from ..linalg.blocks import row_blocks
 from ..metrics import conductance, modularity
 from .refinement import MIN_SHARE, merge
 
-LOCAL_NEIGHBOR = (
-    7  # whose distance is the local scale, as in Zelnik-Manor and Perona, "Self-tuning spectral clustering"
-)
+LOCAL_NEIGHBOR = 7  # whose distance is the local scale, as in "Self-tuning spectral clustering" (2004)
 FINE_RESOLUTION = 10.0  # of the first level: groups of about 20 samples
 LEAST_RESOLUTION, LARGEST_RESOLUTION = 0.01, 20.0
 N_STEPS = 14  # of the bisection of the resolution
@@ -31,9 +29,9 @@ def locally_scaled(weights: sp.csr_array) -> sp.csr_array:
     """
     from ..kernels.communities import nth_smallest
 
-    if not weights.nnz:
+    largest = weights.data.max(initial=0)
+    if largest == 0:
         return weights
-    largest = weights.data.max()
     squares = -np.log(np.maximum(weights.data / largest, np.finfo(weights.dtype).tiny))
     scales = np.sqrt(nth_smallest(weights.indptr, squares, LOCAL_NEIGHBOR)).astype(weights.dtype)
     products = np.repeat(scales, np.diff(weights.indptr)) * scales[weights.indices]
