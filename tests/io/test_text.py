@@ -246,3 +246,11 @@ def test_where_the_rows_begin(tmp_path):
     assert (layout.n_lines, layout.plan.names) == (3, ("é\n", "b"))
     for engine in ("pyarrow", "csv"):
         assert_array_equal(read_text(tmp_path / "x.csv", engine=engine).values, [[1, 2]])
+
+
+def test_a_name_with_a_semicolon_does_not_make_it_the_delimiter(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a;\n0.0\n1.0\n")
+    found = read(path)
+    assert found.feature_names == ("a;",)
+    assert found.shape == (2, 1)

@@ -230,13 +230,14 @@ def _first_lines(found: Iterator[str]) -> list[str]:
 
 
 def _delimiter(found: list[str]) -> str:
-    """Return the delimiter that splits most of the first rows into numbers, and into rows of one length."""
+    """Return the delimiter that splits most of the first rows into numbers, and into many; a comma if none does."""
 
-    def score(delimiter: str) -> tuple[bool, float, int]:
+    def score(delimiter: str) -> tuple[bool, float, int, bool]:
         rows = list(csv.reader(found, delimiter=delimiter))
+        splits = len(rows[0]) > 1 and (len(rows) == 1 or any(len(row) > 1 for row in rows[1:]))
         cells = [cell for row in rows[len(rows) > 1 :] for cell in row[len(row) > 1 :]]
         numbers = sum(is_number(cell) or (delimiter != "," and has_decimal_comma(cell)) for cell in cells)
-        return len(rows[0]) > 1, numbers / max(1, len(cells)), len(rows[0])
+        return splits, numbers / max(1, len(cells)), splits * len(rows[0]), delimiter == ","
 
     return max(";", "\t", ",", key=score)
 
