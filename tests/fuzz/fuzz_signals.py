@@ -172,6 +172,7 @@ def fuzz(seed, folder):
     if not (folder / "x.npy").exists():
         make_inputs(folder)
     if not (whole / "seconds").exists():
+        shutil.rmtree(whole, ignore_errors=True)  # of a whole run that took too long on a busy machine
         whole.mkdir()
         shutil.copy(folder / "x.h5ad", whole) if command == "cluster AnnData" else None
         (folder / "whole").symlink_to(whole)  # commands are split at spaces
