@@ -222,12 +222,12 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """Return new samples scaled and imputed like the training samples."""
         if is_sparse(self.points_) and has_missing(X):
             raise ValueError("the model was fitted to sparse data, so new samples must have no NaN.")
-        X, model = like(X, self.points_), self._distance_model
+        X, training, model = like(X, self.points_), self.points_, self._distance_model
+        if is_sparse(X) or is_sparse(training):
+            return self._scaling.apply(X)
         if isinstance(model, OutlierFilter) and model.at_ends:  # of the data before they were scaled
-            return self._scaling.apply(model.apply(X))  # type: ignore[arg-type]
-        X = self._scaling.apply(X)
-        if is_sparse(X):
-            return X
-        if model is None and has_missing(X):  # the training data were complete
-            model = self._distance_model = fit_imputer(self.points_, Generator(0))  # type: ignore[arg-type]
-        return X if model is None else model.apply(X)
+            return self._scaling.apply(model.apply(X))
+        scaled = self._scaling.apply(X)
+        if model is None and has_missing(scaled):  # the training data were complete
+            model = self._distance_model = fit_imputer(training, Generator(0))
+        return scaled if model is None or is_sparse(scaled) else model.apply(scaled)
