@@ -3,18 +3,21 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from numbers import Integral
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import LibController, OpenBLASController, ThreadpoolController
 
 _allowed: ContextVar[int | None] = ContextVar("graphlowrank_threads", default=None)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MAX_THREADS = 1024  # more would only exhaust the system
 CHUNKS_PER_THREAD = 8  # balances uneven rows; Ctrl-C takes effect within an eighth of the loop
@@ -155,7 +158,8 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
 
     helpers: list[Future[None]] = []
     try:
-        helpers.extend(_helpers(n_threads - 1).submit(work) for _ in range(n_threads - 1))
+        # With a copy of the context: a loop inside ``work`` has the same limit of threads.
+        helpers.extend(_helpers(n_threads - 1).submit(copy_context().run, work) for _ in range(n_threads - 1))
         work()
     finally:
         # Helpers that have not started (another call uses the threads) have nothing left to do.
@@ -163,6 +167,20 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
         wait(begun)
     for helper in begun:
         helper.result()
+
+
+def map_tasks(task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return ``task(item)`` for each item, computed in threads. Tasks must not share a random number generator."""
+    given = list(items)
+    found: dict[int, Result] = {}
+
+    def work(start: int, stop: int) -> None:
+        with single_threaded_libraries():  # OpenMP has a limit for each thread
+            for place in range(start, stop):
+                found[place] = task(given[place])
+
+    map_ranges(work, len(given))
+    return [found[place] for place in range(len(given))]
 
 
 _pools: dict[int, ThreadPoolExecutor] = {}

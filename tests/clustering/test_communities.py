@@ -11,10 +11,15 @@ from test_partition import cliques, random_graph
 
 from graphlowrank._threads import limit_threads
 from graphlowrank.clustering import communities, locally_scaled, partition_cost
-from graphlowrank.clustering.communities import repeated_communities
+from graphlowrank.clustering.communities import move_in_batches, repeated_communities
 from graphlowrank.clustering.selection import n_community_runs
 from graphlowrank.graphs import knn_graph
-from graphlowrank.kernels.communities import move_nodes_by_modularity, nth_smallest
+from graphlowrank.kernels.communities import (
+    group_graph,
+    move_nodes_by_modularity,
+    nth_smallest,
+    number_in_order,
+)
 from graphlowrank.metrics import clustering_error, conductance, modularity
 
 seeds = st.integers(0, 10_000)
@@ -69,12 +74,21 @@ def at_resolution(W, labels, resolution):
     return np.sum((dense - expected) * (labels[:, None] == labels)) / degrees.sum()
 
 
+def arrays(W):
+    return W.indptr.astype(np.int64), W.indices.astype(np.int32), W.data.astype(np.float64)
+
+
+def random_order(n, seed):
+    return np.random.RandomState(seed).permutation(n).astype(np.int32)
+
+
+@pytest.mark.parametrize("move", [move_nodes_by_modularity, move_in_batches])
 @settings(max_examples=30, deadline=None)
 @given(seed=seeds, resolution=st.sampled_from([0.3, 1.0, 3.0]))
-def test_no_single_move_raises_the_modularity_further(seed, resolution):
+def test_no_single_move_raises_the_modularity_further(move, seed, resolution):
     W = random_graph(seed)
-    labels, order = np.arange(30), np.random.RandomState(seed).permutation(30)
-    move_nodes_by_modularity(W.indptr, W.indices, W.data, labels, order, resolution, 100)
+    labels = np.arange(30, dtype=np.int32)
+    move(arrays(W), labels, random_order(30, seed), resolution, 100)
     reached = at_resolution(W, labels, resolution)
     assert reached >= at_resolution(W, np.arange(30), resolution)
     for node in range(30):
@@ -87,7 +101,7 @@ def test_no_single_move_raises_the_modularity_further(seed, resolution):
 @pytest.mark.parametrize("sizes", [[20, 20, 20], [60, 15, 5], [10] * 12])
 def test_cliques_are_communities(sizes):
     W, y = cliques(sizes)
-    found = communities(W, len(sizes), np.random.RandomState(0))
+    found = communities(arrays(W), len(sizes), random_order(len(y), 0))
     assert clustering_error(y, found) == 0
 
 
@@ -95,16 +109,16 @@ def test_cliques_are_communities(sizes):
 @given(seed=seeds, k=st.integers(1, 6))
 def test_there_are_as_many_communities_as_asked_for(seed, k):
     W = random_graph(seed, density=0.2)
-    found = communities(W, k, np.random.RandomState(seed))
+    found = communities(arrays(W), k, random_order(30, seed))
     if found is not None:
         assert_array_equal(np.unique(found), np.arange(k))
-    assert communities(W, 31, np.random.RandomState(seed)) is None
+    assert communities(arrays(W), 31, random_order(30, seed)) is None
 
 
 def test_they_are_no_worse_than_the_blobs_they_come_from():
     X, y = make_blobs(600, 5, centers=6, cluster_std=2.0, random_state=0)
     W = locally_scaled(knn_graph(X, 10).weights)
-    found = communities(W, 6, np.random.RandomState(0))
+    found = communities(arrays(W), 6, random_order(600, 0))
     assert modularity(W, found) >= modularity(W, y)
     assert partition_cost(W, found, 6) <= partition_cost(W, y, 6)
 
@@ -114,9 +128,47 @@ def test_runs_in_threads_are_those_in_a_row(n_jobs):
     W = random_graph(7, n=200, density=0.05)
     with limit_threads(n_jobs):
         found = repeated_communities(W, 4, 5, np.random.RandomState(3))
-    order = np.random.RandomState(3).randint(2**31 - 1, size=5)
-    expected = [communities(W, 4, np.random.RandomState(seed)) for seed in order]
+    drawn = np.random.RandomState(3).randint(2**31 - 1, size=5)
+    expected = [communities(arrays(W), 4, random_order(200, seed)) for seed in drawn]
     assert_array_equal(found, [one for one in expected if one is not None])
+
+
+def test_batches_do_not_depend_on_the_number_of_threads_and_are_as_good():
+    X, _ = make_blobs(3000, 5, centers=6, cluster_std=3.0, random_state=0)
+    W = locally_scaled(knn_graph(X, 10).weights)
+    found = []
+    for n_jobs in (1, 4):
+        labels = np.arange(3000, dtype=np.int32)
+        with limit_threads(n_jobs):
+            move_in_batches(arrays(W), labels, random_order(3000, 1), 1.0, 20)
+        found.append(labels)
+    assert_array_equal(*found)
+    one_by_one = np.arange(3000, dtype=np.int32)
+    move_nodes_by_modularity(arrays(W), one_by_one, random_order(3000, 1), 1.0, 20)
+    assert modularity(W, found[0]) == pytest.approx(modularity(W, one_by_one), abs=0.03)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=seeds, k=st.integers(1, 8))
+def test_the_graph_of_groups_is_a_product_of_matrices(seed, k):
+    W = random_graph(seed)
+    labels = np.random.default_rng(seed).integers(0, k, 30).astype(np.int32)
+    indptr, indices, data = group_graph(*arrays(W), labels, k)
+    members = np.eye(k)[labels]
+    found = sp.csr_array((data, indices, indptr), shape=(k, k)).toarray()
+    assert_allclose(found, members.T @ W.toarray() @ members, atol=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=seeds)
+def test_labels_are_numbered_in_the_order_in_which_they_are_met(seed):
+    labels, order = np.random.default_rng(seed).integers(0, 30, 30).astype(np.int32), random_order(30, seed)
+    numbered = labels.copy()
+    count = number_in_order(numbered, order)
+    assert_array_equal(numbered[:, None] == numbered, labels[:, None] == labels)
+    first = np.unique(numbered[order], return_index=True)
+    assert_array_equal(first[0], np.arange(count))
+    assert (np.diff(first[1]) > 0).all()
 
 
 def test_large_data_have_fewer_runs():

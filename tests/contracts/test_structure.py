@@ -51,6 +51,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "salt and pepper is recognized and replaced": 120,
     "counts are recognized": 90,
     "data without clusters are recognized": 140,
+    "communities in compiled code, independent trials in threads": 205,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 

@@ -15,8 +15,9 @@ from ..graphs.search import nearest_neighbors
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto
 from ..preprocessing.imputer import fit_imputer
+from ..preprocessing.missing import row_medians
 from ..preprocessing.outlier_filter import OutlierFilter, ends_of_range, fit_outlier_filter
-from ..preprocessing.robust_statistics import median_and_interdecile_std, row_medians
+from ..preprocessing.robust_statistics import median_and_interdecile_std
 from ..preprocessing.scaling import Scaling
 from ..preprocessing.sparse import Data, dense_rows, is_sparse
 from .choice import AS_GIVEN, Choice

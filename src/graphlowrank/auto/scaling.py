@@ -3,8 +3,11 @@
 Constants were chosen on the sets of docs/choices.md, which lists every rule tried.
 """
 
+from itertools import product
+
 import numpy as np
 
+from .._threads import map_tasks
 from .._typing import Array
 from ..clustering.communities import locally_scaled, partition_cost, repeated_communities
 from ..clustering.refinement import MIN_SHARE
@@ -53,12 +56,16 @@ def choose_scaling(X: Data, options: Options) -> tuple[Scaling, Choice]:
     kinds = kinds if X.shape[1] >= MIN_FEATURES else kinds[:2]
     n_clusters = ASSUMED_CLUSTERS if is_auto(options.n_clusters) else int(options.n_clusters)
     n_clusters = max(min(n_clusters, size // 2), 1)
-    values = {
-        kind: np.mean(
-            [trial_conductance(Scaling.fit(part, kind).apply(part), n_clusters, options, rng) for part in parts]
-        )
-        for kind in kinds
-    }
+    trials = list(product(kinds, parts))
+    seeds = rng.randint(2**31 - 1, size=len(trials))
+
+    def value(at: int) -> float:
+        kind, part = trials[at]
+        scaled, trial_rng = Scaling.fit(part, kind).apply(part), np.random.RandomState(seeds[at])
+        return trial_conductance(scaled, n_clusters, options, trial_rng)
+
+    found: Array = np.reshape(map_tasks(value, range(len(trials))), (len(kinds), len(parts)))
+    values = dict(zip(kinds, found.mean(axis=1), strict=True))
     best = kinds[0]
     for kind in kinds[1:]:
         best = kind if values[kind] < (1 - TIE_RTOL) * values[best] - TIE_ATOL else best

@@ -7,9 +7,9 @@ least concentrated. Constants were chosen on the labelled sets and the kinds of 
 
 import numpy as np
 
-from .._threads import single_threaded_libraries
+from .._threads import map_tasks, single_threaded_libraries
 from .._typing import Array
-from ..clustering.kmeans import k_means, spectral_directions
+from ..clustering.kmeans import fewer_clusters_allowed, k_means, spectral_directions
 from ..clustering.refinement import MIN_SHARE, refine
 from ..graphs import knn_graph
 from ..metrics import conductance
@@ -61,8 +61,15 @@ def find_structure(X: Data) -> Choice:
     axes, values = _principal_axes(scores)
     if len(values) == 1:  # a line is divided at any wide gap between two samples, and uniform samples have such gaps
         return _not_checked("one principal axis")
-    found = _log_conductances(axes * values, rng)
-    others = np.array([_log_conductances(_uniform(axes.shape, rng) * values, rng) for _ in range(N_COPIES)])
+    seeds = rng.randint(2**31 - 1, size=1 + N_COPIES)
+
+    def log_conductances(at: int) -> Array:
+        own = np.random.RandomState(seeds[at])
+        return _log_conductances((axes if at == 0 else _uniform(axes.shape, own)) * values, own)
+
+    with fewer_clusters_allowed():
+        found, *copies = map_tasks(log_conductances, range(len(seeds)))
+    others: Array = np.array(copies)
     ratios = found - others.mean(axis=0)
     limits = np.minimum(np.log(CLEAR), -SPREADS * others.std(axis=0, ddof=1))
     best = int((ratios - limits).argmin())
@@ -84,7 +91,7 @@ def _log_conductances(points: Array, rng: np.random.RandomState) -> Array:
     for k in COUNTS:
         rows = directions[0][:, :k]
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        labels = refine(weights, k_means(rows, k, N_STARTS, rng, fewer=True), k)
+        labels = refine(weights, k_means(rows, k, N_STARTS, rng), k)
         found.append(conductance(weights, labels, k, min_share=MIN_SHARE))
     return np.log(np.maximum(found, MIN_CONDUCTANCE))
 

@@ -7,9 +7,8 @@ chosen on the sets of docs/choices.md; MNIST 70000 was held out.
 import numpy as np
 import scipy.sparse as sp
 
-from .._threads import map_ranges
+from .._threads import map_ranges, map_tasks
 from .._typing import Array
-from ..linalg.blocks import row_blocks
 from ..metrics import conductance, modularity
 from .refinement import MIN_SHARE, merge
 
@@ -19,7 +18,10 @@ LEAST_RESOLUTION, LARGEST_RESOLUTION = 0.01, 20.0
 N_STEPS = 14  # of the bisection of the resolution
 MAX_PASSES = 20  # over the nodes, on one level
 FINAL_PASSES = 3
-BLOCK_ENTRIES = 2_000_000  # of the graph, grouped at a time
+THREADED_ABOVE = 200_000  # nodes: batches of fewer are done before threads have started
+N_BATCHES = 32  # of the nodes
+
+CSR = tuple[Array, Array, Array]
 
 
 def locally_scaled(weights: sp.csr_array) -> sp.csr_array:
@@ -55,31 +57,32 @@ def repeated_communities(
     weights: sp.csr_array, n_clusters: int, n_runs: int, rng: np.random.RandomState
 ) -> list[Array]:
     """Partitions (n_nodes,) by :func:`communities` that visit the nodes in different random orders, in threads."""
-    seeds = rng.randint(2**31 - 1, size=n_runs)
-    found: list[Array | None] = [None] * n_runs
+    graph = _csr_arrays(weights)
 
-    def search(start: int, stop: int) -> None:
-        for run in range(start, stop):
-            found[run] = communities(weights, n_clusters, np.random.RandomState(seeds[run]))
+    def search(seed: int) -> Array | None:
+        order = np.random.RandomState(seed).permutation(weights.shape[0]).astype(np.int32)
+        return communities(graph, n_clusters, order)
 
-    map_ranges(search, n_runs)
+    found = map_tasks(search, rng.randint(2**31 - 1, size=n_runs))
     return [labels for labels in found if labels is not None]
 
 
-def communities(weights: sp.csr_array, n_clusters: int, rng: np.random.RandomState) -> Array | None:
+def communities(graph: CSR, n_clusters: int, order: Array) -> Array | None:
     """Partition (n_nodes,) of high modularity into ``n_clusters`` communities; None if there are not as many.
 
-    Louvain's method, at a resolution found by bisection. The levels above the first are computed again for each
-    resolution; the first, which takes most of the time, is shared, and its nodes move again at the end. If no
-    resolution gives ``n_clusters`` communities, the next larger number is merged.
+    Louvain's method, with nodes visited in the given ``order`` and at a resolution found by bisection. The levels above
+    the first are computed again for each resolution; the first, which takes most of the time, is shared, and its nodes
+    move again at the end. If no resolution gives ``n_clusters`` communities, the next larger number is merged.
     """
-    fine = _moved(weights, np.arange(weights.shape[0]), max(FINE_RESOLUTION, n_clusters), rng)
-    groups = _between(weights, fine)
+    from ..kernels.communities import group_graph, louvain
+
+    fine = np.arange(len(order), dtype=np.int32)
+    groups = group_graph(*graph, fine, _move(graph, fine, order, max(FINE_RESOLUTION, n_clusters), MAX_PASSES))
     low, high = LEAST_RESOLUTION, max(LARGEST_RESOLUTION, n_clusters)
     found: tuple[int, float, Array] | None = None
     for _ in range(N_STEPS):
         resolution = float(np.sqrt(low * high))
-        labels = _louvain(groups, resolution, rng)
+        labels = louvain(*groups, resolution, MAX_PASSES)
         count = int(labels.max()) + 1
         if count >= n_clusters and (found is None or count < found[0]):
             found = count, resolution, labels
@@ -88,40 +91,46 @@ def communities(weights: sp.csr_array, n_clusters: int, rng: np.random.RandomSta
         low, high = (resolution, high) if count < n_clusters else (low, resolution)
     if found is None:
         return None
-    count, resolution, labels = found
-    labels = merge(groups, labels, n_clusters)[fine]
-    moved = _moved(weights, labels, resolution, rng, FINAL_PASSES)
-    return moved if moved.max() + 1 == n_clusters else labels
+    _, resolution, labels = found
+    n_groups = len(groups[0]) - 1
+    merged = merge(sp.csr_array(groups[::-1], shape=(n_groups, n_groups)), labels, n_clusters)[fine]
+    moved = merged.astype(np.int32)
+    return moved if _move(graph, moved, order, resolution, FINAL_PASSES) == n_clusters else merged
 
 
-def _louvain(weights: sp.csr_array, resolution: float, rng: np.random.RandomState) -> Array:
-    """Communities (n_nodes,): nodes move, then groups of nodes, until nothing moves."""
-    labels = np.arange(weights.shape[0])
-    while True:
-        groups = _moved(weights, np.arange(weights.shape[0]), resolution, rng)
-        if groups.max() + 1 == weights.shape[0]:
-            return labels
-        labels, weights = groups[labels], _between(weights, groups)
+def _csr_arrays(weights: sp.csr_array) -> CSR:
+    """Row pointers, indices and edge weights in the types that the kernels are compiled for."""
+    return weights.indptr.astype(np.int64), weights.indices.astype(np.int32), weights.data.astype(np.float64)
 
 
-def _moved(
-    weights: sp.csr_array, labels: Array, resolution: float, rng: np.random.RandomState, max_passes: int = MAX_PASSES
-) -> Array:
-    """Labels, numbered from 0, after moves of single nodes that raise the modularity."""
-    from ..kernels.communities import move_nodes_by_modularity
+def _move(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> int:
+    """Move single nodes while the modularity rises; writes to ``labels``, numbered from 0, returns how many."""
+    from ..kernels.communities import move_nodes_by_modularity, number_in_order
 
-    labels, order = labels.astype(np.int64), rng.permutation(len(labels))
-    graph = weights.indptr, weights.indices, weights.data
-    move_nodes_by_modularity(*graph, labels, order, resolution, max_passes)
-    return np.unique(labels, return_inverse=True)[1]
+    move = move_in_batches if len(labels) > THREADED_ABOVE else move_nodes_by_modularity
+    move(graph, labels, order, resolution, max_passes)
+    return int(number_in_order(labels, order))
 
 
-def _between(weights: sp.csr_array, labels: Array) -> sp.csr_array:
-    """Total edge weight between every two groups (sparse), in double precision; inner edges count twice."""
-    n, n_groups = len(labels), int(labels.max()) + 1
-    members = sp.csr_array((np.ones(n), labels, np.arange(n + 1)), shape=(n, n_groups))
-    between = sp.csr_array((n_groups, n_groups))
-    for rows in row_blocks(n, weights.nnz // max(n, 1), entries=BLOCK_ENTRIES):
-        between = between + members[rows].T @ (weights[rows] @ members)
-    between.sort_indices()  # sums of floats in a fixed order
-    return between
+def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> None:
+    """Variant of the compiled loop in which threads look for the nodes of a batch that would move.
+
+    They see the communities as they were before the batch. The nodes then move one after another.
+    """
+    from ..kernels.communities import MOVED_TOL, TINY, make_moves, propose_moves, volumes
+
+    degrees, volume = volumes(*graph, labels)
+    state = graph, labels, degrees, volume, resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool)
+    size, pending, complete = -(-len(labels) // N_BATCHES), state[-1], True
+    targets = np.empty(size, dtype=np.int32)
+    for _ in range(max_passes):
+        moves = 0
+        for first in range(0, len(labels), size):
+            nodes = order[first : first + size]
+            map_ranges(propose_moves, len(nodes), nodes, *state, targets)
+            moves += make_moves(nodes, targets, *state)
+        if moves <= MOVED_TOL * len(labels):
+            if complete:
+                break
+            pending[:] = True
+        complete = moves <= MOVED_TOL * len(labels)

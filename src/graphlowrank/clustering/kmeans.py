@@ -1,6 +1,8 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import signature
 from typing import Literal, get_args
 
@@ -31,8 +33,6 @@ def k_means(
     n_init: int,
     random_state: RandomState,
     weights: Array | None = None,
-    *,
-    fewer: bool = False,
     fit_on: int | None = None,
 ) -> Array:
     """Cluster labels (n,) of the points.
@@ -43,15 +43,11 @@ def k_means(
         (n, d), and their (n,) weights; None for ones.
     n_clusters, n_init, random_state
         As in :class:`sklearn.cluster.KMeans`.
-    fewer
-        Give no warning if coinciding points make fewer clusters.
     fit_on
         Fit the centers on so many random points; None for all.
     """
     points = points.astype(np.float64)  # scikit-learn would convert single precision at every distance
-    with single_threaded_libraries(), warnings.catch_warnings():  # threads add up in any order: other rounding
-        if fewer:
-            warnings.simplefilter("ignore", ConvergenceWarning)
+    with single_threaded_libraries():  # threads add up in any order: other rounding
         model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
         fit_on = None if fit_on is None else max(fit_on, POINTS_PER_CLUSTER * n_clusters)
         if fit_on is None or fit_on >= len(points):
@@ -59,6 +55,14 @@ def k_means(
         part = check_random_state(random_state).choice(len(points), fit_on, replace=False)
         model.fit(points[part], sample_weight=None if weights is None else weights[part])
         return np.asarray(model.predict(points))
+
+
+@contextmanager
+def fewer_clusters_allowed() -> Iterator[None]:
+    """Give no warning if coinciding points make fewer clusters. Filters of warnings are global: not for a thread."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def inertia(points: Array, labels: Array, weights: Array | None = None) -> float:

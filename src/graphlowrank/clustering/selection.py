@@ -11,13 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import is_number
+from .._threads import map_tasks
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
 from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .communities import partition_cost, repeated_communities
-from .kmeans import Scores, cluster_scores, inertia, k_means
+from .kmeans import Scores, cluster_scores, fewer_clusters_allowed, inertia, k_means
 from .labels import interpolate_labels
 from .refinement import MIN_SHARE, merge, refine
 
@@ -96,22 +97,26 @@ def candidates(
     points, used = cluster_scores(*directions, n_clusters, scores)
     rank = rank_of(directions[1])
 
-    def partition(k: int, *, fewer: bool = False) -> Array:
-        return k_means(points, k, 1, rng, sample_weights, fewer=fewer, fit_on=FIT_ON)
+    finer = [factor * n_clusters for factor in FINE_FACTORS if len(points) >= MIN_FINE_SIZE * factor * n_clusters]
+    seeds = rng.randint(2**31 - 1, size=N_STARTS + len(finer)).tolist()
+
+    def partition(size_and_seed: tuple[int, int]) -> Array:
+        return k_means(points, size_and_seed[0], 1, size_and_seed[1], sample_weights, fit_on=FIT_ON)
 
     def candidate(method: Method, labels: Array) -> Candidate:
         value = conductance(weights, labels, n_clusters, min_share=MIN_SHARE)
         return Candidate(labels, gamma, used, method, value, rank)
 
-    starts = [candidate("k-means", partition(n_clusters)) for _ in range(N_STARTS)]
+    starts = [
+        candidate("k-means", labels)
+        for labels in map_tasks(partition, [(n_clusters, seed) for seed in seeds[:N_STARTS]])
+    ]
     by_conductance = min(starts, key=lambda one: one.conductance)
     by_inertia = min(starts, key=lambda one: inertia(points, one.labels, sample_weights))
     found = [by_conductance] if by_inertia is by_conductance else [by_conductance, by_inertia]
-    for factor in FINE_FACTORS:
-        if len(points) >= MIN_FINE_SIZE * factor * n_clusters:
-            fine = partition(factor * n_clusters, fewer=True)
-            found.append(candidate("merged", merge(weights, fine, n_clusters)))
-    return found
+    with fewer_clusters_allowed():
+        fine = map_tasks(partition, zip(finer, seeds[N_STARTS:], strict=True))
+    return found + [candidate("merged", merge(weights, labels, n_clusters)) for labels in fine]
 
 
 def community_candidates(
@@ -136,13 +141,14 @@ def select(
     assert samples.graph is not None
     weights = samples.graph.weights
     shortlist = _shortlist(found, weights.shape[0] * n_clusters)
-    refined: list[Array] = []
-    for candidate in shortlist:
-        rough = candidate.labels
-        if candidate.method != "communities":
-            rough, _ = interpolate_labels(rough, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)
-        refined.append(_numbered(refine(weights, rough, n_clusters)))
-    costs = np.array([partition_cost(evidence, labels, n_clusters) for labels in refined])
+    rough = [
+        one.labels
+        if one.method == "communities"
+        else interpolate_labels(one.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)[0]
+        for one in shortlist
+    ]
+    refined = map_tasks(lambda labels: _numbered(refine(weights, labels, n_clusters)), rough)
+    costs: Array = np.array(map_tasks(lambda labels: partition_cost(evidence, labels, n_clusters), refined))
     agreements = adjusted_rand_indices(refined, n_clusters)
     excess = (costs - costs.min()) / (TIE_RTOL * costs.min() + TIE_ATOL)
     best = int((agreements @ _votes(shortlist, np.exp(-excess))).argmax())

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
-from .._threads import map_ranges
+from .._threads import map_ranges, map_tasks
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from ..linalg.svd import sketched_directions
 from ..preprocessing.sparse import Data, is_sparse
-from .candidates import BLOCK_ENTRIES, nearest_of
+from .candidates import nearest_of
 from .locality import bisection_order
 from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
 
@@ -26,6 +26,7 @@ TRAINING_ITERATIONS = 4
 
 # The numbers of cells to probe and of candidates to measure are tuned on a few rows of the data.
 TRIAL_QUERIES = 128
+TRIAL_ENTRIES = 500_000  # of the data, in a block that a thread compares with the trial queries
 TRIAL_RECALL = 0.993  # share of the true neighbors that lie in the probed cells, and that are among the candidates
 MIN_PROBES, MAX_PROBES = 8, 64  # cells
 MAX_CANDIDATES = 12  # per neighbor
@@ -124,29 +125,31 @@ def _tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.rand
 
 def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
     """Count the points closer to ``points[rows[i]]`` than ``points[neighbors[i, j]]`` is, for each i and j."""
-    ranks = np.zeros(neighbors.shape, dtype=np.int64)
     limits = ((points[rows][:, None] - points[neighbors]) ** 2).sum(axis=2, dtype=np.float64)
-    for start in range(0, len(points), CACHED_ROWS):
-        distances = _squared_distances(points[rows], points[start : start + CACHED_ROWS])
-        ranks += (distances[:, None, :] < limits[:, :, None]).sum(axis=2)
-    return ranks
+
+    def count(block: slice) -> Array:
+        distances = np.sort(_squared_distances(points[rows], points[block]), axis=1)
+        return np.array([np.searchsorted(*pair) for pair in zip(distances, limits, strict=True)])
+
+    counts: list[Array] = map_tasks(count, row_blocks(len(points), 1, entries=CACHED_ROWS))
+    return np.sum(counts, axis=0)
 
 
 def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     """Exact nearest other rows of ``X`` to a few of its rows; X is visited in blocks, not copied whole."""
     center, scale = center_and_scale(X)
     queries = to_single(X[rows], center, scale)
-    distances = np.full((len(rows), n_neighbors), np.inf)
-    indices = np.zeros((len(rows), n_neighbors), dtype=np.int64)
-    for block in row_blocks(*X.shape, entries=min(BLOCK_ENTRIES, CACHED_ROWS * X.shape[1])):
-        others = np.arange(block.start, block.stop)
+
+    def nearest(block: slice) -> tuple[Array, Array]:
         found = _squared_distances(queries, to_single(X[block], center, scale))
-        found[rows[:, None] == others] = np.inf  # the row itself
-        distances = np.hstack([distances, found])
-        indices = np.hstack([indices, np.broadcast_to(others, found.shape)])
-        best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
-        distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)
-    return indices
+        found[rows[:, None] == np.arange(block.start, block.stop)] = np.inf  # the row itself
+        best = np.argpartition(found, min(n_neighbors, found.shape[1]) - 1, axis=1)[:, :n_neighbors]
+        return np.take_along_axis(found, best, axis=1), best + block.start
+
+    blocks = row_blocks(*X.shape, entries=TRIAL_ENTRIES)
+    distances, indices = (np.hstack(parts) for parts in zip(*map_tasks(nearest, blocks), strict=True))
+    best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
+    return np.take_along_axis(indices, best, axis=1)
 
 
 def _squared_distances(queries: Array, points: Array) -> Array:

@@ -59,13 +59,21 @@ def column_mean(X: Array, weights: Array | None = None) -> Array:
     return mean
 
 
+def row_medians(X: Array) -> Array:
+    """Median (n,) of each row without its NaN; much faster than ``np.nanmedian``."""
+    ordered = np.sort(X, axis=1)  # NaN last
+    counts = (~np.isnan(X)).sum(axis=1)
+    row = np.arange(len(X))
+    return (ordered[row, np.maximum(counts - 1, 0) // 2] + ordered[row, counts // 2]) / 2
+
+
 def column_median(X: Array) -> Array:
     """Median (p,) of the observed entries of each column; a column without any gets the median of the others."""
     if not has_missing(X):
         return np.median(X, axis=0)
     known = ~np.isnan(X).all(axis=0)
     medians = np.empty(X.shape[1], dtype=X.dtype)
-    medians[known] = np.nanmedian(X[:, known], axis=0)
+    medians[known] = row_medians(X[:, known].T)
     medians[~known] = np.median(medians[known]) if known.any() else 0
     return medians
 

@@ -18,8 +18,8 @@ import numpy as np
 from .._checks import check_floats
 from .._typing import Array
 from .imputer import LowRankImputer, map_rows, principal_model, subsample_rows
-from .missing import column_median
-from .robust_statistics import MAD_TO_STD, median_and_mad_std, row_medians
+from .missing import column_median, row_medians
+from .robust_statistics import MAD_TO_STD, median_and_mad_std
 
 FIT_ROWS = 2000
 DIRECTIONS = (1, 1, 2, 2, 3, 3, 5, 5, 8, 8, 12, 12, 20, 20, 20, 20)  # of the model in each round of fitting

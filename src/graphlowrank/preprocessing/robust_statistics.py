@@ -6,7 +6,7 @@ NaN is a missing value everywhere.
 import numpy as np
 
 from .._typing import Array
-from .missing import has_missing
+from .missing import has_missing, row_medians
 
 # For a normal distribution.
 MAD_TO_STD = 1.4826  # standard deviation / MAD
@@ -32,9 +32,9 @@ def median_and_mad_std(X: Array) -> tuple[Array, Array]:
     known = ~np.isnan(X).all(axis=0)
     median, std = np.zeros((2, X.shape[1]))
     distance = X[:, known]
-    median[known] = np.nanmedian(distance, axis=0)
+    median[known] = row_medians(distance.T)
     distance = np.abs(distance - median[known])
-    by_mad = MAD_TO_STD * np.nanmedian(distance, axis=0)
+    by_mad = MAD_TO_STD * row_medians(distance.T)
     std[known] = np.where(by_mad > 0, by_mad, np.sqrt(np.nanmean(distance**2, axis=0)))
     return median, std
 
@@ -73,11 +73,3 @@ def robust_mean_absolute_deviation(X: Array) -> float:
     if np.mean(mad > 0) >= MIN_VARYING_SHARE:
         return float(STD_TO_MEAN_ABSOLUTE / STD_TO_MAD * np.mean(mad, dtype=np.float64))
     return float(mean(distance, dtype=np.float64))
-
-
-def row_medians(X: Array) -> Array:
-    """Median (n,) of each row without its NaN; much faster than ``np.nanmedian`` for short rows."""
-    ordered = np.sort(X, axis=1)  # NaN last
-    counts = (~np.isnan(X)).sum(axis=1)
-    row = np.arange(len(X))
-    return (ordered[row, np.maximum(counts - 1, 0) // 2] + ordered[row, counts // 2]) / 2

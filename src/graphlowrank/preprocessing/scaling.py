@@ -1,11 +1,13 @@
 """Scaling of samples or features, and logarithms of counts."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
 import numpy as np
 
 from .._checks import check_floats
+from .._threads import map_tasks
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .counts import log_counts, size_factors, typical_total
@@ -67,7 +69,8 @@ class Scaling:
             return X
         if is_sparse(X):
             return X.standardized(0, self.shift, self.scale)
-        return _standardize(X, self.shift, self.scale)
+        shift, scale = self.shift, self.scale
+        return _by_blocks(X, lambda part: _standardize(part, shift, scale))
 
 
 def log_normalize(X: Data, total: float) -> Data:
@@ -79,11 +82,23 @@ def log_normalize(X: Data, total: float) -> Data:
         lengths = np.sqrt(logs.multiply(logs).sum(axis=1))
         logs.data /= np.repeat(np.where(lengths > 0, lengths, 1), np.diff(logs.indptr))
         return ShiftedSparse(logs)
-    scaled = np.empty_like(X, order="C")
-    for block in row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES):
-        logs = log_counts(X[block], size_factors(X[block], total))
+
+    def normalize(part: Array) -> Array:
+        logs = log_counts(part, size_factors(part, total))
         lengths = np.sqrt(np.nansum(np.square(logs), axis=1, keepdims=True))
-        scaled[block] = logs / np.where(lengths > 0, lengths, 1)
+        return np.asarray(logs / np.where(lengths > 0, lengths, 1))
+
+    return _by_blocks(X, normalize)
+
+
+def _by_blocks(X: Array, scale: Callable[[Array], Array]) -> Array:
+    """Scale blocks of samples that fit the cache, in threads."""
+    scaled = np.empty_like(X, order="C")
+
+    def work(block: slice) -> None:
+        scaled[block] = scale(X[block])
+
+    map_tasks(work, row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES))
     return scaled
 
 
@@ -92,10 +107,7 @@ def standardize(X: Data, axis: int) -> Data:
     if is_sparse(X):
         return X.standardized(axis, *mean_and_std(X, axis))
     if axis == 1:  # in blocks of samples: no second copy of the data is made on the way
-        scaled = np.empty_like(X, order="C")
-        for block in row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES):
-            scaled[block] = _standardize(X[block], *mean_and_std(X[block], axis=1))
-        return scaled
+        return _by_blocks(X, lambda part: _standardize(part, *mean_and_std(part, axis=1)))
     return _standardize(X, *mean_and_std(X, axis=0))
 
 
