@@ -48,6 +48,7 @@ _MODULES = {
     "linalg": ".linalg",
     "metrics": ".metrics",
     "models": ".models",
+    "paper": ".paper",
     "reduction": ".reduction",
     "sampling": ".sampling",
     "solvers": ".solvers",
