@@ -280,7 +280,7 @@ def compress(
         X0=block.start(),
         tol=options.tol,
         max_iter=options.max_iter,
-        size=block.X.size**0.5,  # the norm of a unit-scale matrix: large feature means must not stop iterations early
+        size=block.X.size**0.5,  # norm of a unit-scale matrix: large feature means must not stop iterations early
     )
     return Compressed(problem, block, samples, features, (small_samples, small_features), laplacian)
 
@@ -325,7 +325,7 @@ def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clu
     """Algorithm 3: one solve, k-means, labels interpolated over the sample graph."""
     options = run.options
     gammas = auto.fixed_gammas(options, compressed.laplacian)
-    solution = solve(compressed, gammas, run)
+    solution = solve(compressed, gammas, run, tighten_tol=True)
     with run.progress.stage("decoding"):
         found = decode_labels(
             solution.X, compressed.samples, n_clusters, feature_weights=compressed.features.weights,
@@ -345,7 +345,7 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
     found: list[Candidate] = []
     n_iter, converged, start = 0, True, None
     for gammas in path:
-        solution = solve(compressed, gammas, run, start)
+        solution = solve(compressed, gammas, run, start, tighten_tol=len(path) == 1)
         n_iter, converged, start = n_iter + solution.n_iter, converged and solution.converged, solution.X
         with run.progress.stage("partitions"):
             weights = compressed.samples.weights, compressed.features.weights

@@ -316,6 +316,17 @@ def test_terms_and_solver_need_only_the_array_standard(loss):
     assert_allclose(np.asarray(solution.X), reference.X, atol=1e-12)
 
 
+def test_the_stop_is_relative_to_an_iterate_that_shrinks():
+    """At large gammas the solution is much smaller than the data, and so must the last change be."""
+    X, L_s, L_f = problem(40, 12)
+    options = {"gamma_samples": 30.0, "gamma_features": 30.0, "loss": "l1", "size": X.size**0.5, "max_iter": 100_000}
+    exact = solve_frpcag(X, L_s, L_f, tol=1e-10, **options).X
+    found = solve_frpcag(X, L_s, L_f, tol=1e-3, **options)
+    assert np.linalg.norm(exact) < 0.1 * X.size**0.5
+    assert np.linalg.norm(found.X - exact) < 0.02 * np.linalg.norm(exact)
+    assert solve_frpcag(X + 100, L_s, L_f, tol=1e-3, **options).residual < 1e-3  # of the size: means do not count
+
+
 def test_short_steps_are_no_reason_to_stop():
     """At large gammas a warm start would otherwise be taken for the answer."""
     X, L = np.random.default_rng(0).standard_normal((60, 8)), path_graph(60).unit_laplacian()

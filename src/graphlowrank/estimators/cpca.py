@@ -75,7 +75,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     decoder_options : dict or None, default=None
         Further parameters of the decoder by name, such as ``{"filter": 2}``.
     tol : float, default=1e-3
-        FISTA stops when its iterate changes by less than ``tol``, relative to the standard size of the matrix. Answers
+        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the data. Answers
         at 1e-3 and 1e-5 differ by far less than the method's own error.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.

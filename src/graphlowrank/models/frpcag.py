@@ -67,8 +67,8 @@ def solve_frpcag(
     X0
         Initial guess; X if None. A missing entry for which it has no value starts from the median of its feature.
     tol, max_iter, size
-        Change of the iterate to stop at, relative to ``size``, and the iterations allowed. A size of None is the norm
-        of the iterate; avoid it if the feature means are large.
+        Change of the iterate to stop at, relative to its norm, or to ``size`` if that is smaller, and the iterations
+        allowed. Give a size if the feature means are large: they are part of the norm.
     tighten_tol
         Whether to lower ``tol`` where large gammas make steps short, since a small change then does not mean a small
         distance from the solution. For answers whose entries matter; clusters come out the same.

@@ -81,7 +81,8 @@ def fista(
         Initial point; not written to.
     tol, max_iter, size
         Stop when the extrapolated point moves by less than ``tol`` relative to its norm, that is
-        ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if given; and the iterations allowed.
+        ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if that is smaller; and the iterations
+        allowed.
     objective, callback
         Evaluated and recorded after each iteration; called with (iteration, relative change).
     """
@@ -91,7 +92,7 @@ def fista(
     while n_iter < max_iter and not change < tol:
         t_next = (1 + sqrt(1 + 4 * t * t)) / 2
         S, Z, moved, length, uphill = step(S, Z, (t - 1) / t_next)
-        change = moved / max(length if size is None else size, TINY)
+        change = moved / max(length if size is None else min(length, size), TINY)
         t, n_iter = t_next, n_iter + 1
         if uphill > 0:
             Z, t = S + 0, 1.0
