@@ -26,12 +26,20 @@ MAX_GAMMA = 1e30  # of the smoothness terms; larger ones overflow in single prec
 MIN_HUBER_DELTA = 1e-30  # below, the Huber loss is the l1 loss, and its corner would underflow in small units
 
 
+# The paper's method in the parameters of the estimators, besides gammas, downsampling and Laplacian.
+PUBLISHED: dict[str, Any] = {
+    "variant": "published", "scaling": "none", "robust_graphs": False, "n_neighbors": 10, "neighbors": "exact",
+    "reduction": "exact", "tol": 1e-3,
+}  # fmt: skip
+
+
 def choices() -> dict[str, tuple[str, ...]]:
     """Values of each option that is a name; registered extensions included."""
     return {
         "scaling": get_args(ClusterScaling),
         "partition": ("graph", "k-means"),
-        "scores": ("auto", "whitened", "scaled"),
+        "scores": ("auto", "whitened", "scaled", "matrix"),
+        "variant": ("default", "published"),
         "loss": tuple(LOSSES),
         "neighbors": tuple(search_names()),
         "laplacian": ("auto", "combinatorial", "normalized"),
@@ -52,7 +60,7 @@ class Options:
     n_clusters: int | Literal["auto"] = "auto"
     scaling: ClusterScaling = "auto"
     partition: Literal["graph", "k-means"] = "graph"
-    scores: Literal["auto", "whitened", "scaled"] = "auto"
+    scores: Literal["auto", "whitened", "scaled", "matrix"] = "auto"
     downsampling: tuple[float, float] | Literal["auto"] = "auto"
     gamma_samples: float | Literal["auto"] = "auto"
     gamma_features: float | Literal["auto"] = "auto"
@@ -73,6 +81,7 @@ class Options:
     decoder_options: Mapping[str, Any] | None = None
     tol: float = 1e-3
     max_iter: int = 1000
+    variant: Literal["default", "published"] = "default"
     n_jobs: int | None = None
 
     @classmethod
@@ -111,6 +120,7 @@ class Options:
                 raise ValueError(f"{name} must be 'knn', None, a Graph or a weight matrix; got {value!r}.")
         self._check_sampling()
         self._check_solver_and_decoder()
+        self._check_variant()
         resolve_n_jobs(self.n_jobs)
 
     def _check_sampling(self) -> None:
@@ -141,6 +151,27 @@ class Options:
                 raise ValueError(
                     f"decoder {self.decoder!r} has no option {name!r}; it takes {', '.join(allowed) or 'none'}."
                 )
+
+    def _check_variant(self) -> None:
+        if self.scores == "matrix" and self.partition != "k-means":
+            raise ValueError("scores='matrix' needs partition='k-means'.")
+        if not self.published:
+            return
+        if is_auto(self.gamma_samples) or is_auto(self.gamma_features):
+            raise ValueError(
+                "variant='published' needs gamma_samples and gamma_features: the paper has no rule for them."
+            )
+        needed = {"solver": "frpcag", "decoder": "subspace", "reduction": "exact"}
+        for name, value in needed.items():
+            if getattr(self, name) != value:
+                raise ValueError(f"variant='published' needs {name}={value!r}; got {getattr(self, name)!r}.")
+        if self.optimal_sampling:
+            raise ValueError("variant='published' draws uniformly; use sampling='uniform' or give indices.")
+
+    @property
+    def published(self) -> bool:
+        """Whether the paper's algorithms run as printed."""
+        return self.variant == "published"
 
     @property
     def small_solver(self) -> SmallSolver:

@@ -39,7 +39,7 @@ from .preprocessing import Data, OutlierFilter, Scaling, fit_imputer, fit_outlie
 from .preprocessing.block import ScaledData, sampled_block
 from .preprocessing.order import canonical_order
 from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
-from .reduction import reduce_graph
+from .reduction import reduce_graph, reduced_laplacian
 from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
 
@@ -217,7 +217,7 @@ def build_graphs(X: Data, run: Run) -> AxisGraphs:
     with run.progress.stage("sample graph"):
         samples = build_graph(X, "sample", int(run.options.n_neighbors), run)
     with run.progress.stage("feature graph"):
-        if n_samples > FEATURE_GRAPH_SAMPLES:
+        if n_samples > FEATURE_GRAPH_SAMPLES and not run.options.published:
             X = X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=run.rng)]
         features = build_graph(X.T, "feature", int(run.options.n_neighbors), run)
     return samples, features
@@ -232,7 +232,10 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
         if not isinstance(given, str):
             graph = as_graph(given, points.shape[0], name=f"{axis}_graph")
         elif run.options.needs_graph(axis):
-            graph = knn_graph(points, n_neighbors, neighbors=run.options.neighbors, random_state=run.rng)
+            width = auto.choose_bandwidth(run.options)
+            graph = knn_graph(
+                points, n_neighbors, bandwidth=width, neighbors=run.options.neighbors, random_state=run.rng
+            )
     return AxisGraph(graph, points, n_neighbors)
 
 
@@ -262,25 +265,33 @@ def compress(
         # The normalized Laplacian penalizes constants, so features are centered; the combinatorial one does not.
         block = sampled_block(
             X, samples.indices, features.indices, center_features=laplacian == "normalized",
-            sample_weights=sample_weights,
+            sample_weights=sample_weights, as_given=options.published,
         )  # fmt: skip
     with run.progress.stage("reduction"):
         small_samples, small_features = (
             reduce_graph(axis.graph, nodes.indices, axis.points, options.reduction, axis.n_neighbors, rng)
             for axis, nodes in zip(axes, (samples, features), strict=True)
         )
+        L_samples, L_features = (
+            reduced_laplacian(axis.graph, small, nodes.indices, laplacian)
+            if options.published
+            else small and small.unit_laplacian(laplacian)
+            for axis, small, nodes in zip(axes, (small_samples, small_features), (samples, features), strict=True)
+        )
     problem = CompressedProblem(
         block.X,
-        small_samples and small_samples.unit_laplacian(laplacian),
-        small_features and small_features.unit_laplacian(laplacian),
+        L_samples,
+        L_features,
         loss=options.loss,
         huber_delta=options.huber_delta,
         sample_weights=sample_weights,
         feature_weights=feature_weights,
-        X0=block.start(),
+        X0=None if options.published else block.start(),
         tol=options.tol,
         max_iter=options.max_iter,
-        size=block.X.size**0.5,  # norm of a unit-scale matrix: large feature means must not stop iterations early
+        # The norm of a unit-scale matrix: large feature means must not stop iterations early.
+        size=None if options.published else block.X.size**0.5,
+        plain=options.published,
     )
     return Compressed(problem, block, samples, features, (small_samples, small_features), laplacian)
 
@@ -290,6 +301,7 @@ def solve(
 ) -> Solution:
     """Low-rank part of the block (Algorithm 1), from ``start`` or the clipped block."""
     X0 = compressed.problem.X0 if start is None else start
+    tighten_tol = tighten_tol and not run.options.published
     problem = replace(compressed.problem, gammas=gammas, X0=X0, tighten_tol=tighten_tol)
     with run.progress.stage(run.options.solver) as update:
         return run.options.small_solver.solve(problem, update)
@@ -330,7 +342,7 @@ def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clu
         found = decode_labels(
             solution.X, compressed.samples, n_clusters, feature_weights=compressed.features.weights,
             scores="whitened" if is_auto(options.scores) else options.scores, gamma=options.gamma_labels,
-            random_state=run.rng,
+            random_state=run.rng, **auto.label_options(options, compressed.laplacian),
         )  # fmt: skip
     return Clusters(
         found.soft_labels, np.nan, gammas, found.scores, "k-means", found.rank, solution.n_iter, solution.converged

@@ -23,6 +23,7 @@ ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
 def test_every_parameter_arrives(monkeypatch, Estimator):
     """Give each shared option an unusual value and see it reach the pipeline."""
     monkeypatch.setitem(SOLVERS, "rpcag", replace(SOLVERS["rpcag"], takes_loss=True))
+    monkeypatch.setattr(Options, "_check_variant", lambda self: None)  # it would refuse this solver
     unusual = {
         "downsampling": (3.0, 1.0), "gamma_samples": 0.123, "gamma_features": 0.456, "loss": "huber",
         "huber_delta": 0.9,
@@ -32,7 +33,7 @@ def test_every_parameter_arrives(monkeypatch, Estimator):
         "solver": "rpcag", "decoder": "approximate",
         "decoder_options": {"gamma_samples": 0.5}, "tol": 0.017, "max_iter": 77, "n_jobs": 1,
         "n_components": 2, "n_clusters": 3, "scaling": "features", "partition": "k-means", "scores": "scaled",
-        "gamma_labels": 0.7, "n_draws": 2,
+        "gamma_labels": 0.7, "n_draws": 2, "variant": "published",
     }  # fmt: skip
     known = set(inspect.signature(Estimator).parameters)
     given = {name: value for name, value in unusual.items() if name in known}

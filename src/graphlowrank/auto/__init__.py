@@ -8,6 +8,8 @@
     choose_n_neighbors       neighbors of each sample
     choose_n_clusters        number of clusters, and whether there are any
     choose_laplacian         Laplacian of the model
+    choose_bandwidth         width of the kernel of neighbor graphs
+    label_options            how labels are interpolated
     n_kept                   samples and features that are kept
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
     rank_choice              rank of the answer: singular values above the noise
@@ -17,15 +19,22 @@ from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, n_kept
 from .gamma_search import gamma_choices, model_choices, needs_validation, validate_gammas
 from .gammas import fixed_gammas, gamma_path
-from .graphs import choose_laplacian, choose_n_neighbors, compression_choices
+from .graphs import (
+    PUBLISHED_TOL,
+    choose_bandwidth,
+    choose_laplacian,
+    choose_n_neighbors,
+    compression_choices,
+    label_options,
+)
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
 from .rank import rank_choice
 from .scaling import choose_recovery_scaling, choose_scaling, choose_units
 
 __all__ = [
-    "AS_GIVEN", "DEFAULT_RANK", "Choice", "check_sizes", "choose_laplacian", "choose_n_clusters",
-    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "choose_units",
-    "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "model_choices", "n_kept", "needs_validation",
-    "rank_choice", "validate_gammas",
+    "AS_GIVEN", "DEFAULT_RANK", "PUBLISHED_TOL", "Choice", "check_sizes", "choose_bandwidth", "choose_laplacian",
+    "choose_n_clusters", "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling",
+    "choose_units", "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "label_options",
+    "model_choices", "n_kept", "needs_validation", "rank_choice", "validate_gammas",
 ]  # fmt: skip

@@ -82,7 +82,9 @@ class GammaChoice:
 def needs_validation(options: Options) -> bool:
     """Whether there is something to choose: FRPCAG, and a gamma or the rank is not given."""
     given = not is_auto(options.gamma_samples) and not is_auto(options.gamma_features)
-    return options.solver == "frpcag" and not (given and options.n_components is not None)
+    # As published, the rank is that of the paper's rule.
+    given = given and (options.n_components is not None or options.published)
+    return options.solver == "frpcag" and not given
 
 
 def validate_gammas(

@@ -1,6 +1,6 @@
 """Choose the Laplacian, the reduction and the number of neighbors."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from .._typing import AXES
 from ..graphs import LaplacianKind
@@ -17,6 +17,7 @@ LAPLACIAN_REASONS: dict[LaplacianKind, str] = {
     "combinatorial": "constant signals are not penalized, so feature means are preserved",
 }
 MIN_NEIGHBORS, MAX_NEIGHBORS = 3, 10
+PUBLISHED_TOL = 1e-10  # of interpolations; the paper solves them exactly
 
 
 def choose_laplacian(options: Options, task: Task) -> LaplacianKind:
@@ -37,6 +38,16 @@ def choose_n_neighbors(options: Options, n_samples: int) -> Choice:
     if not is_auto(options.n_neighbors):
         return Choice("n_neighbors", value, AS_GIVEN)
     return Choice("n_neighbors", value, "half the mean cluster size" if value < MAX_NEIGHBORS else "default")
+
+
+def choose_bandwidth(options: Options) -> float | Literal["published"]:
+    """Width of the kernel of "knn" graphs: the mean neighbor distance, or the paper's."""
+    return "published" if options.published else 1.0
+
+
+def label_options(options: Options, laplacian: LaplacianKind) -> dict[str, Any]:
+    """How labels are interpolated: the paper does it with the Laplacian of the model."""
+    return {"laplacian": laplacian, "tol": PUBLISHED_TOL} if options.published else {}
 
 
 def compression_choices(options: Options, shape: tuple[int, int], rank: int | None, task: Task) -> list[Choice]:

@@ -17,7 +17,7 @@ from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.svd import leading_svd, rank_of
 
-Scores = Literal["whitened", "scaled", "spectral"]
+Scores = Literal["whitened", "scaled", "spectral", "matrix"]
 
 DIRECTIONS_PER_CLUSTER = 1.5  # chosen on six data sets: fewer lose small clusters, more let noise in
 MIN_SINGULAR_RATIO = 1e-3  # below, whitening would amplify noise
@@ -129,10 +129,10 @@ def cluster_scores(left: Array, values: Array, n_clusters: int, scores: str) -> 
 
     "whitened" gives the first ``1.5 n_clusters`` directions equal weight and every sample unit length, so strong
     factors (illumination of faces) and faint samples do not dominate. It falls back to "scaled" if there are fewer
-    directions than clusters. "scaled" are the principal scores: k-means on the low-rank matrix itself, as in the paper.
+    directions than clusters. "scaled" are the principal scores, truncated at a tenth of the first singular value.
     "spectral" gives every sample unit length, as in spectral clustering.
     """
-    if scores not in get_args(Scores):
+    if scores not in get_args(Scores) or scores == "matrix":
         raise ValueError(f"scores must be 'whitened', 'scaled' or 'spectral', got {scores!r}.")
     n_directions = _n_directions(n_clusters, (len(left), len(values)))
     present = values[:n_directions] >= MIN_SINGULAR_RATIO * values[0]

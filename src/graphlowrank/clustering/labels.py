@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Array, RandomState
 from ..decoders.penalty import fit_smooth
+from ..graphs import LaplacianKind
 from ..graphs.knn import gaussian_weights
 from ..graphs.search import nearest_to
 from ..linalg.svd import rank_of
@@ -44,6 +45,8 @@ def decode_labels(
     directions: tuple[Array, Array] | None = None,
     gamma: float = 0.0,
     scores: Scores = "whitened",
+    laplacian: LaplacianKind = "combinatorial",
+    tol: float = MEMBERSHIP_TOL,
     n_init: int = 10,
     random_state: RandomState = None,
 ) -> Labels:
@@ -65,24 +68,40 @@ def decode_labels(
     gamma
         See above. The Laplacian is divided by its mean diagonal.
     scores
-        See :func:`~graphlowrank.clustering.kmeans.cluster_scores`.
+        See :func:`~graphlowrank.clustering.kmeans.cluster_scores`; "matrix" is ``X_small`` itself.
+    laplacian, tol
+        Of the interpolation, see :func:`~graphlowrank.decoders.fit_smooth`.
     n_clusters, n_init, random_state
         Number of clusters, and restarts and seed of k-means.
     """
     rng = check_random_state(random_state)
     directions = directions or leading_directions(X_small, n_clusters, samples.weights, feature_weights)
-    points, used = cluster_scores(*directions, n_clusters, scores)
-    small = k_means(points, n_clusters, n_init, rng, samples.weights, fit_on=FIT_ON)
-    labels, soft = interpolate_labels(small, samples, n_clusters, X_small.dtype, gamma=gamma)
+    if scores == "matrix":
+        points, used = X_small, "matrix"
+    else:
+        points, used = cluster_scores(*directions, n_clusters, scores)
+    fit_on = None if scores == "matrix" else FIT_ON
+    small = k_means(points, n_clusters, n_init, rng, samples.weights, fit_on=fit_on)
+    labels, soft = interpolate_labels(
+        small, samples, n_clusters, X_small.dtype, gamma=gamma, tol=tol, laplacian=laplacian
+    )
     return Labels(labels, soft, used, rank_of(directions[1]))
 
 
 def interpolate_labels(
-    small: Array, samples: SampledNodes, n_clusters: int, dtype: Any, *, gamma: float, tol: float = MEMBERSHIP_TOL
+    small: Array,
+    samples: SampledNodes,
+    n_clusters: int,
+    dtype: Any,
+    *,
+    gamma: float,
+    tol: float = MEMBERSHIP_TOL,
+    laplacian: LaplacianKind = "combinatorial",
 ) -> tuple[Array, Array]:
     """Hard (n,) and soft (n, n_clusters) labels of all samples from the labels of the kept ones."""
     indicators = np.eye(n_clusters, dtype=dtype)[small]
-    soft = np.clip(fit_smooth(samples, indicators, gamma=gamma, tol=tol).X, 0, None)  # Algorithm 3, step 3
+    found = fit_smooth(samples, indicators, gamma=gamma, tol=tol, laplacian=laplacian)
+    soft = np.clip(found.X, 0, None)  # the largest of a row is its label
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), np.finfo(soft.dtype).tiny)
     return soft.argmax(axis=1), soft
 

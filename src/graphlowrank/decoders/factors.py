@@ -46,16 +46,19 @@ class Decoded:
     converged: bool
 
 
-def factorize(X_small: Array, samples: SampledNodes, features: SampledNodes, n_components: int | None) -> Factors:
-    """Leading factors of the compressed matrix around its mean sample.
+def factorize(
+    X_small: Array, samples: SampledNodes, features: SampledNodes, n_components: int | None, *, center: bool = True
+) -> Factors:
+    """Leading factors of the compressed matrix around its mean sample, or around 0.
 
     With importance weights they are the leading factors of ``sqrt(w_i) X_ij sqrt(v_j)``, in which kept nodes represent
     the nodes left out.
     """
     rows, columns = samples.root_weights().astype(X_small.dtype), features.root_weights().astype(X_small.dtype)
-    center = np.average(X_small, axis=0, weights=rows**2).astype(X_small.dtype)
-    left, values, right = leading_svd((X_small - center) * rows[:, None] * columns, n_components)
-    return Factors(left * values / rows[:, None], right / columns[:, None], center)
+    mean = np.average(X_small, axis=0, weights=rows**2) if center else np.zeros(X_small.shape[1])
+    mean = mean.astype(X_small.dtype)
+    left, values, right = leading_svd((X_small - mean) * rows[:, None] * columns, n_components)
+    return Factors(left * values / rows[:, None], right / columns[:, None], mean)
 
 
 def multiply(samples: Solution, features: Solution) -> Decoded:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array
-from ..graphs import Graph
+from ..graphs import Graph, LaplacianKind
 from ..linalg.chebyshev import apply_polynomial, fit_coefficients
 from ..linalg.eigen import largest_eigenvalue
 from ..linalg.multigrid import multigrid, pyamg_installed
@@ -172,7 +172,14 @@ def check_filter(g: Any) -> None:
 
 
 def fit_smooth(
-    side: SampledNodes, values: Array, *, gamma: float, filter: Filter = 1, tol: float = 1e-7, max_iter: int = 5000
+    side: SampledNodes,
+    values: Array,
+    *,
+    gamma: float,
+    filter: Filter = 1,
+    laplacian: LaplacianKind = "combinatorial",
+    tol: float = 1e-7,
+    max_iter: int = 5000,
 ) -> Solution:
     """``argmin_S sum_i w_i ||S_i - values_i||^2 + gamma tr(S^T g(L) S)``, i over the kept nodes, for all columns.
 
@@ -187,14 +194,23 @@ def fit_smooth(
         Weight of the penalty, >= 0. Laplacians are divided by their mean diagonal.
     filter
         g: m for L^m, or a function of the eigenvalue.
+    laplacian
+        Which L; "normalized" interpolates ``values / sqrt(degree)``, so it needs gamma 0 and the plain filter.
     tol, max_iter
         Of the conjugate gradients, see :func:`upsample`.
     """
+    if laplacian != "combinatorial" and (gamma != 0 or filter != 1):
+        raise ValueError("the normalized Laplacian needs gamma=0 and filter=1.")
     if gamma < 0:
         raise ValueError(f"gamma must be >= 0, got {gamma}.")
     check_filter(filter)
     if side.graph is None or (gamma == 0 and side.complete):
         return Solution.exact(values)
+    if laplacian == "normalized":
+        root = np.sqrt(side.graph.degrees)[:, None]
+        root = np.where(root > 0, root, 1).astype(values.dtype)
+        found = upsample(side.graph, side.indices, values / root[side.indices], tol=tol)
+        return replace(found, X=found.X * root)
     if gamma == 0 and filter == 1:
         return upsample(side.graph, side.indices, values, tol=tol)
     check_reach(side.graph, side.indices)

@@ -1,10 +1,12 @@
 """Decoders that extend the singular vectors of the compressed matrix over the graphs, one axis at a time."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._typing import Array
+from ..graphs import LaplacianKind
 from ..sampling.nodes import SampledNodes
 from ..solvers.solution import Solution
 from .factors import Decoded, factorize, multiply
@@ -20,6 +22,9 @@ def decode_subspace(
     filter: Filter = 1,
     normalize: bool = False,
     delta: float = 0.0,
+    center: bool = True,
+    laplacian: LaplacianKind = "combinatorial",
+    tol: float = 1e-7,
 ) -> Decoded:
     """``min tr(U^T g(L) U)  s.t.  M U = U_small`` on each side; ``X = U S V^T`` (Algorithm 2, subspace upsampling).
 
@@ -40,17 +45,21 @@ def decode_subspace(
         Scale the upsampled vectors to unit length and the singular values by
         ``sqrt(n p / (m_samples m_features (1 - delta)))``, as the paper does, instead of interpolating. The constant
         delta is not known; 0 is its ideal value.
+    center
+        Whether to factorize around the mean sample; the paper does not.
+    laplacian, tol
+        Of the interpolation, see :func:`~graphlowrank.decoders.fit_smooth`.
     """
     if normalize and not 0 <= delta < 1:
         raise ValueError(f"delta must be in [0, 1), got {delta}.")
-    factors = factorize(X_small, samples, features, n_components)
-    scores = fit_smooth(samples, factors.samples, gamma=0.0, filter=filter)
-    directions = fit_smooth(features, factors.features_and_center, gamma=0.0, filter=filter)
+    factors = factorize(X_small, samples, features, n_components, center=center)
+    options: dict[str, Any] = {"gamma": 0.0, "filter": filter, "laplacian": laplacian, "tol": tol}
+    scores = fit_smooth(samples, factors.samples, **options)
+    directions = fit_smooth(features, factors.features_and_center, **options)
     if normalize:
         scores = _rescaled(samples, factors.samples, scores)
         directions = _rescaled(features, factors.features, directions)
-        if not (samples.complete and features.complete):
-            scores = replace(scores, X=scores.X / scores.X.dtype.type(np.sqrt(1 - delta)))
+        scores = replace(scores, X=scores.X / scores.X.dtype.type(np.sqrt(1 - delta)))
     return multiply(scores, directions)
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
 from ..clustering import cluster_means, memberships_of_new, weaknesses
 from ..exceptions import WeakClustersWarning
-from ..options import Options
+from ..options import PUBLISHED, Options
 from ..pipeline import cluster
 from ..preprocessing import Data, OutlierFilter, fit_imputer, has_missing, is_sparse
 from ..preprocessing.sparse import like, own_copy
@@ -46,13 +46,13 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         most of which are 0 and a few very large, "features" if these are in different units; else it clusters some
         samples in each of the other scalings and chooses the one of lowest conductance.
     partition : {"graph", "k-means"}, default="graph"
-        "graph" is described above; "k-means" is the paper's Algorithm 3 at one gamma: k-means on the compressed matrix,
-        labels interpolated over the sample graph.
-    scores : {"auto", "whitened", "scaled"}, default="auto"
+        "graph" is described above; "k-means" at one gamma: k-means on scores of the compressed matrix, labels
+        interpolated over the sample graph. The paper's own method is :meth:`as_published`.
+    scores : {"auto", "whitened", "scaled", "matrix"}, default="auto"
         What k-means clusters: "whitened", the first 1.5 n_clusters directions with equal weight and samples of unit
-        length, so that strong factors (illumination) do not dominate; "scaled", principal scores as in the paper;
-        "auto" tries both, the leading eigenvectors of the reduced sample graph ("spectral" in ``scores_``), and
-        communities of the sample graph, which need no scores ("none" in ``scores_``).
+        length, so that strong factors (illumination) do not dominate; "scaled", principal scores, truncated; "matrix",
+        the compressed matrix itself, for "k-means" only; "auto" tries the first two, the leading eigenvectors of the
+        reduced sample graph ("spectral" in ``scores_``), and communities of the sample graph ("none").
     n_draws : int, default=1
         Draws of samples, on the same graphs; the labels are their consensus.
     downsampling : "auto" or (float, float), default="auto"
@@ -63,7 +63,7 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Weights of the smoothness terms of the two graphs, independent of the units of the data. "auto" tries 0.5 to 40
         for the samples and uses 0.3 for the features; 1.5 and 0.3 with ``partition="k-means"``.
     gamma_labels : float, default=0.0
-        0 keeps the labels of the kept samples (Algorithm 3); more lets their neighbors change them.
+        0 keeps the labels of the kept samples; more lets their neighbors change them.
     loss : {"l1", "l2", "huber"}, default="l1"
         "l1" ignores outliers, "l2" suits small dense noise, "huber" lies between.
     huber_delta : float, default=1.0
@@ -91,6 +91,8 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Clustering errors at 3e-2 and 1e-3 are the same.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
+    variant : {"default", "published"}, default="default"
+        "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -151,8 +153,36 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     sampling: str | tuple[ArrayLike | None, ArrayLike | None] = "uniform"
     reduction: str = "auto"
     tol: float = 1e-2
+    variant: str = "default"
 
     _accepts_sparse = True
+
+    @classmethod
+    def as_published(
+        cls,
+        n_clusters: int,
+        *,
+        gamma_samples: float,
+        gamma_features: float,
+        downsampling: tuple[float, float],
+        laplacian: Literal["combinatorial", "normalized"] = "combinatorial",
+        **parameters: Any,
+    ) -> Self:
+        """Return the paper's method (its Algorithms 1 and 3): the same answer as ``graphlowrank.paper.cluster``.
+
+        K-means clusters the compressed low-rank matrix itself; its hard labels are interpolated by the Laplacian of the
+        model, and the largest is the label.
+
+        Parameters
+        ----------
+        n_clusters : int
+            k of Algorithm 3.
+        gamma_samples, gamma_features, downsampling, laplacian, **parameters
+            As in :meth:`CompressivePCA.as_published`.
+        """
+        own = {"gamma_samples": gamma_samples, "gamma_features": gamma_features, "downsampling": downsampling}
+        clustering = {"laplacian": laplacian, "partition": "k-means", "scores": "matrix"}
+        return cls(n_clusters, **PUBLISHED | own | clustering | parameters)
 
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=True)

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..auto import Choice, check_sizes
-from ..options import Options, check_choice
+from ..auto import PUBLISHED_TOL, Choice, check_sizes
+from ..options import PUBLISHED, Options, check_choice
 from ..pipeline import recover
 from ..preprocessing import Data
 from ..records import LossWeights
@@ -79,6 +79,8 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         at 1e-3 and 1e-5 differ by far less than the method's own error.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
+    variant : {"default", "published"}, default="default"
+        "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -135,8 +137,41 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     decoder: str = "subspace"
     decoder_options: Mapping[str, Any] | None = None
     tol: float = 1e-3
+    variant: str = "default"
 
     _accepts_sparse = True
+
+    @classmethod
+    def as_published(
+        cls,
+        *,
+        gamma_samples: float,
+        gamma_features: float,
+        downsampling: tuple[float, float],
+        delta: float = 0.0,
+        laplacian: Literal["combinatorial", "normalized"] = "combinatorial",
+        **parameters: Any,
+    ) -> Self:
+        """Return the paper's method (its Algorithms 1 and 2): the same answer as ``graphlowrank.paper.recover``.
+
+        Parameters
+        ----------
+        gamma_samples, gamma_features : float
+            gamma_c and gamma_r in the paper's units, for the data and Laplacians as they are. The gammas of the default
+            that weigh the two graphs alike are these times ``scale_`` times the mean diagonal of the reduced Laplacian.
+        downsampling : (float, float)
+            (a, b) of CPCA (a, b).
+        delta : float
+            Isometry constant in the scale of the singular values; the paper gives no value.
+        laplacian : {"combinatorial", "normalized"}
+            The paper's "Laplacian" is ``D - W``; it defines the normalized one, too.
+        **parameters
+            Others of this class, such as ``random_state``, ``sample_graph``, ``sampling`` (indices), and ``tol`` (the
+            square root of the paper's epsilon).
+        """
+        decoder = {"normalize": True, "delta": delta, "center": False, "laplacian": laplacian, "tol": PUBLISHED_TOL}
+        own = {"gamma_samples": gamma_samples, "gamma_features": gamma_features, "downsampling": downsampling}
+        return cls(**PUBLISHED | own | {"laplacian": laplacian, "decoder_options": decoder} | parameters)
 
     def _options(self) -> Options:
         check_choice(self.scaling, "scaling", ("auto", "none", "features"))

@@ -19,18 +19,24 @@ LOOSE_TOL = 1e-5
 SAFETY = 1.01  # Lanczos values converge from below, and may have settled on a close second eigenvalue
 
 
-def largest_eigenvalue(L: sp.csr_array) -> float:
-    """Upper bound, about 1 % too large, of the largest eigenvalue of a positive semi-definite ``L``; for step sizes."""
+def largest_eigenvalue(L: sp.csr_array, *, exact: bool = False) -> float:
+    """Upper bound, about 1 % too large, of the largest eigenvalue of a positive semi-definite ``L``; for step sizes.
+
+    ``exact`` is the eigenvalue itself, up to rounding, in more iterations.
+    """
     if L.nnz == 0:
         return 0.0
     row_sum_bound = float(np.max(abs(L).sum(axis=1)))
     n = L.shape[0]
     if n < SMALL:
         return min(float(np.linalg.eigvalsh(L.toarray().astype(np.float64))[-1]), row_sum_bound)
+    tol = 0 if exact else LANCZOS_TOL
     try:
-        values = eigsh(L, 1, which="LA", v0=_start(n).astype(L.dtype), tol=LANCZOS_TOL, return_eigenvectors=False)
+        values = eigsh(L, 1, which="LA", v0=_start(n).astype(L.dtype), tol=tol, return_eigenvectors=False)
     except ArpackError:
         return row_sum_bound
+    if exact:
+        return float(values[0])
     return min(float(values[0]) * SAFETY, row_sum_bound)
 
 

@@ -183,7 +183,7 @@ def _run_fista(
     X = X if observed is None else np.where(observed, X, start).astype(X.dtype, copy=False)
     L_features: Any = problem.L_features
     terms = zip(problem.gammas, (problem.L_samples, L_features), strict=True)
-    lipschitz = sum((2 * gamma * largest_eigenvalue(L) for gamma, L in terms if gamma), 0.0)  # from above
+    lipschitz = sum((2 * gamma * largest_eigenvalue(L, exact=problem.plain) for gamma, L in terms if gamma), 0.0)
     if lipschitz == 0:  # no graph term, or graphs without edges
         return Solution.exact(X.copy())
     if problem.tighten_tol:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
@@ -208,6 +208,7 @@ def _run_fista(
             tol=tol,
             max_iter=problem.max_iter,
             size=problem.size,
+            restart=not problem.plain,
             objective=(lambda U: smooth.value(U) + fit.value(U)) if trace else None,
             callback=callback,
         )

@@ -28,6 +28,8 @@ class CompressedProblem:
         Laplacians of the reduced graphs, None for no graph, and the weights of their two terms.
     loss, huber_delta, sample_weights, feature_weights, X0, tol, max_iter, size, tighten_tol
         As for :func:`~graphlowrank.models.solve_frpcag`.
+    plain
+        Whether FISTA runs as the paper prints it: no restarts, and steps from the spectral norms themselves.
     """
 
     X: Array
@@ -43,6 +45,7 @@ class CompressedProblem:
     max_iter: int = 1000
     size: float | None = None
     tighten_tol: bool = False
+    plain: bool = False
 
     def observed(self) -> Array | None:
         """Mask (m_samples, m_features) of the observed entries; None if none is missing."""

@@ -1,6 +1,6 @@
 """Reduced graphs on the kept nodes: Kron reduction, whose Laplacian is a Schur complement, and reduction by name."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from .._threads import limit_threads
 from .._typing import Array, RandomState
-from ..graphs import Graph, GraphLike, as_graph, knn_graph
+from ..graphs import Graph, GraphLike, LaplacianKind, as_graph, knn_graph
 from ..graphs.locality import inverse_order, renumber
 from ..linalg.blocks import row_blocks
 from ..preprocessing.sparse import Data
@@ -141,6 +141,30 @@ def reduce_graph(
     method, rng = _chosen_method(reduction, graph), check_random_state(random_state)
     reduced = kron_reduce(graph, keep, method, n_repeats=WALKS_PER_EDGE, random_state=rng)
     return reduced if method == "exact" else sparsify(reduced, EDGES_PER_NODE, random_state=rng)
+
+
+def reduced_laplacian(graph: Graph | None, reduced: Graph | None, keep: Array, kind: LaplacianKind) -> Any:
+    """Schur complement of the Laplacian of a graph, as the paper has it; None without a graph.
+
+    That of the normalized Laplacian is the Schur complement of ``D - W``, which the exactly ``reduced`` graph has,
+    divided by the roots of the degrees in the full graph, and not the normalized Laplacian of the reduced graph.
+
+    Examples
+    --------
+    >>> from graphlowrank.graphs import path_graph
+    >>> keep = np.array([0, 2])
+    >>> reduced_laplacian(path_graph(4), kron_reduce(path_graph(4), keep), keep, "normalized").toarray().round(4)
+    array([[ 0.5   , -0.3536],
+           [-0.3536,  0.25  ]])
+    """
+    if graph is None or reduced is None:
+        return None
+    L = reduced.laplacian()
+    if kind == "combinatorial":
+        return L
+    degrees = graph.degrees[keep]
+    root = sp.diags_array(np.divide(1, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0))
+    return (root @ L @ root).astype(L.dtype).tocsr()
 
 
 def _schur_weights(weights: sp.csr_array, keep: Array) -> sp.csr_array:

@@ -68,6 +68,7 @@ def fista(
     tol: float,
     max_iter: int,
     size: float | None = None,
+    restart: bool = True,
     objective: Callable[[Array], float] | None = None,
     callback: Callback | None = None,
 ) -> Solution:
@@ -83,6 +84,8 @@ def fista(
         Stop when the extrapolated point moves by less than ``tol`` relative to its norm, that is
         ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if that is smaller; and the iterations
         allowed.
+    restart
+        Whether to reset the momentum where it points uphill; Algorithm 1 as printed does not.
     objective, callback
         Evaluated and recorded after each iteration; called with (iteration, relative change).
     """
@@ -94,7 +97,7 @@ def fista(
         S, Z, moved, length, uphill = step(S, Z, (t - 1) / t_next)
         change = moved / max(length if size is None else min(length, size), TINY)
         t, n_iter = t_next, n_iter + 1
-        if uphill > 0:
+        if restart and uphill > 0:
             Z, t = S + 0, 1.0
         if objective is not None:
             values.append(objective(S))
