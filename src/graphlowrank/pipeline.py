@@ -230,7 +230,7 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
     graph = None
     if given is not None and n_neighbors > 0:
         if not isinstance(given, str):
-            graph = as_graph(given, points.shape[0], name=f"{axis}_graph")
+            graph = as_graph(given, points.shape[0], name=f"{axis}_graph").promoted(points.dtype)
         elif run.options.needs_graph(axis):
             width = auto.choose_bandwidth(run.options)
             graph = knn_graph(

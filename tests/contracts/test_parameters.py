@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, pipeline
+from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs, ManifoldMF, pipeline
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.models import SOLVERS
 from graphlowrank.options import Options
@@ -123,6 +123,18 @@ def test_given_graphs_and_indices_are_used():
     assert model.sample_graph_ is graph
     assert_array_equal(model.sample_indices_, np.arange(0, 40, 2))
     assert_array_equal(model.feature_indices_, [0, 3, 5, 7])
+
+
+def test_a_given_graph_has_at_least_the_precision_of_the_data():
+    """Rounding of a Laplacian in single precision grows with gamma."""
+    X = np.random.default_rng(0).standard_normal((40, 8))
+    single = knn_graph(X.astype(np.float32), 6)
+    double = Graph(single.weights.astype(np.float64))
+    options = {"gamma": 1e6, "random_state": 0}
+    one, other = (ManifoldMF(2, sample_graph=graph, **options).fit(X) for graph in (single, double))
+    assert_array_equal(one.embedding_, other.embedding_)
+    kept = CompressivePCA(2, sample_graph=double, random_state=0).fit(X.astype(np.float32))
+    assert kept.sample_graph_ is double
 
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS)

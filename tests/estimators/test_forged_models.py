@@ -89,6 +89,7 @@ FORGED = {
     "soft_labels_ must have shape \\(29, 3\\)": ("clustering", to("_fit_X", lambda X: X[1:])),
     "_n_neighbors must be a number of at least 1": ("clustering", put(-1, ATTRIBUTES, "_n_neighbors")),
     "_scaling must not be of type": ("clustering", put(None, ATTRIBUTES, "_scaling")),
+    "a positive total if it is of counts": ("clustering", put("5", ATTRIBUTES, "_scaling", "Scaling", "total")),
     "sorted indices without duplicates": ("clustering_sparse", at("_fit_X.values.indices", slice(None), 0)),
     "directions must be between": ("clustering_outliers_scaled", to("_filling.filling.directions", lambda C: C + 1)),
     "limits must have shape": ("clustering_outliers_scaled", to("_filling.reach", lambda reach: reach[:-1])),

@@ -120,6 +120,12 @@ def test_a_strong_graph_of_repeated_samples_converges():
     assert RobustPCAOnGraphs(gamma=1e300, max_iter=100, random_state=4).fit(data).converged_
 
 
+def test_a_strong_graph_in_single_precision_of_data_in_double():
+    """Its Laplacian, in single precision, is not singular: conjugate gradients diverged for minutes."""
+    outcome, text = fuzz_estimators.fuzz(7000605, None)
+    assert outcome == "works", text
+
+
 @pytest.mark.filterwarnings("error:overflow")
 def test_a_strong_graph_of_factors_in_single_precision():
     data = np.abs(np.random.default_rng(0).standard_normal((23, 41))).astype(np.float32)
@@ -209,7 +215,7 @@ REFUSED = {
     "n_neighbors=None must be a positive integer": lambda: knn_graph(X, None),
     "n_neighbors=2.5 must be a positive integer": lambda: knn_graph(X, 2.5),
     "feature 1 has only missing values; remove it": lambda: knn_graph(np.where(np.arange(4) == 1, np.nan, X), 3),
-    "bandwidth must be positive, got 'x'": lambda: knn_graph(X, 3, bandwidth="x"),
+    "bandwidth must be positive or 'published', got 'x'": lambda: knn_graph(X, 3, bandwidth="x"),
     "k must be between 1 and 6 .*, got 1.5": lambda: lowest_eigenpairs(PATH, 1.5),
     "laplacian must be .*, got 'x'": lambda: lowest_eigenpairs(PATH, 1, kind="x"),
     "edges_per_node must be positive, got 'x'": lambda: sparsify(PATH, "x"),

@@ -71,6 +71,8 @@ REFUSED = {
     "a few texts": ({"v": ["n/a", *map(str, NUMBERS[1:, 0])]},
                     "1 cell to be corrected or emptied, not a number, 'n/a'",
                     ["--index", "--ignore v"]),
+    "units": ({"length": [f"{row + 0.5} mm" for row in range(ROWS)]}, "decimal numbers with units or signs, '0.5 mm'",
+              ["--index", "--ignore length"]),
     "repeated names": ({"city": KINDS}, "only 3 different texts in 12 rows, 'red'",
                        ["--label city", "--index", "--ignore city"]),
     "many classes": ({"m": NUMBERS[:, 0], "class": NAMES}, "the name of a label and 12 different texts",
@@ -131,6 +133,18 @@ def test_parsed_numbers_are_in_their_place(table_of):
 )  # fmt: skip
 def test_numbers_with_signs(text, number):
     assert parse_number(text) == number
+
+
+@pytest.mark.parametrize("form", ["({})", "USD {}", "{} ± 0.1", "≈{}", "{}k", "{}*", "-{} °C"])
+def test_measured_values_are_no_sample_names(table_of, form):
+    cause, _ = refusal(table_of, {"v": [form.format(row + 0.25) for row in range(ROWS)]})
+    assert "decimal numbers with units or signs" in cause
+
+
+@pytest.mark.parametrize("form", ["ENSG0000022{}.5", "cell {}", "{}-AAAC", "192.168.0.{}", "2024-01-{}", "s{}.1"])
+def test_names_with_numbers_are_names(table_of, form):
+    table = table_of({"who": [form.format(row + 10) for row in range(ROWS)]})
+    assert reported(table) == [("who", "sample names", "text")]
 
 
 def test_missing_cells_stay_missing():

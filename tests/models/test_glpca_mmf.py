@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from graphlowrank.graphs import knn_graph, lowest_eigenpairs, path_graph
 from graphlowrank.linalg.eigen import lanczos_eigenpairs
 from graphlowrank.models import glpca, solve_glpca, solve_mmf
+from helpers import disjoint, random_graph
 
 
 def problem(n, p, seed=0, rank=None):
@@ -115,6 +116,22 @@ def test_alternating_descent_from_anywhere_does_no_better(seed, n, p, gamma):
         left, _, right = np.linalg.svd(V.T @ X, full_matrices=False)
         C = left @ right
     assert best <= mmf_objective(X, L, V, C, gamma) + 1e-7 * np.sum(X**2)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("gamma", [1e4, 1e7, 1e10, 1e30])
+def test_a_strong_graph_leaves_the_means_of_its_parts(gamma, dtype, rng):
+    """Exact scores, from the eigenvectors of the Laplacian; rounding of gamma L X was larger than they are."""
+    graph = disjoint(random_graph(30, seed=1), random_graph(20, seed=2))
+    X = (rng.standard_normal((50, 6)) + np.repeat([0, 2], [30, 20])[:, None]).astype(dtype)
+    X -= X.mean(axis=0)
+    found = solve_mmf(X, graph.laplacian(), 3, gamma=gamma)
+    values, vectors = np.linalg.eigh(graph.laplacian().toarray())
+    values[:2] = 0  # of two parts
+    shrunk = (vectors.T @ X.astype(float) @ found.components.T.astype(float)) / (1 + gamma * values)[:, None]
+    assert_allclose(found.scores, vectors @ shrunk, atol=1e-3 if gamma > 1e7 else 1e-5)
+    assert_allclose(np.abs(found.scores[0] - found.scores[29]).max(), 0, atol=4 / min(gamma, 1e6))
 
 
 def test_without_a_graph_it_is_pca():

@@ -227,6 +227,17 @@ def test_a_strong_graph_makes_scores_constant_on_its_parts(gamma):
         assert_allclose(found.scores @ found.components, means, atol=1e-2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("gamma", [1e6, 1e12, 1e30])
+def test_the_strongest_graphs_fit_no_worse_than_the_mean(gamma, dtype):
+    """Scores of zeros were taken for the answer: the gradient of the fit was lost in the rounding of the other."""
+    X = random_data(40, 8).astype(dtype)
+    found = solve_gnmf(X, laplacian_of(X), 3, gamma=gamma)
+    left = np.linalg.norm(X - found.scores @ found.components)
+    assert left < 1.001 * np.linalg.norm(X - X.mean(axis=0))
+    assert np.ptp(found.scores, axis=0).max() < 0.03 * found.scores.max()
+
+
 # --- data of all kinds ---------------------------------------------------------------------------------------
 
 

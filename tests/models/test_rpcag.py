@@ -104,6 +104,15 @@ def test_the_strongest_graphs_give_the_limit(dtype):
     assert np.ptp(one.low_rank, axis=0).max() < 1e-2 * np.ptp(X)
 
 
+@pytest.mark.parametrize("precision", [(np.float32, np.float64), (np.float64, np.float32), (np.float64, np.float64)])
+def test_the_strongest_graphs_do_not_shrink_the_means(precision):
+    """The rows of a Laplacian sum to 0 up to rounding, which gamma multiplies; the first is of X, the other of L."""
+    L = disjoint(random_graph(12, seed=1), random_graph(8, seed=2)).unit_laplacian("combinatorial")
+    X = np.repeat([[3.0, 1.0], [-2.0, 4.0]], [12, 8], axis=0)
+    answer = solve_rpcag(X.astype(precision[0]), L.astype(precision[1]), gamma=1e30, weight=1.0)
+    assert_allclose(answer.low_rank, X, atol=2e-2)
+
+
 def test_smooth_data_are_recovered_better_with_their_graph():
     rng = np.random.default_rng(0)
     time = np.linspace(0, 1, 200)[:, None]

@@ -255,8 +255,10 @@ for output in (".mp4", ".npz", "/"):
                 print("block of", output, flush=True)
     except KeyboardInterrupt:
         print("stopped", flush=True)
+        input()  # the next output would have a temporary file
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
         for output in (".mp4", ".npz", "/"):
             for _ in range(5):
                 assert process.stdout.readline() == f"block of {output}\n"
@@ -265,6 +267,8 @@ for output in (".mp4", ".npz", "/"):
                 pass
             assert line.endswith("stopped\n")  # perhaps in the middle of a line
             assert list(tmp_path.iterdir()) == []
+            process.stdin.write("\n")
+            process.stdin.flush()
         assert process.wait(timeout=30) == 0
 
 

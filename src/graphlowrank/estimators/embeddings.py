@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
@@ -109,10 +110,10 @@ def _points(X: Any, run: Run) -> Any:
     return np.ascontiguousarray(left * values)
 
 
-def _laplacian(X: Array, graph: Graph | None, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
-    """Laplacian in the precision of the data; zeros for no graph."""
-    L = sp.csr_array((len(X), len(X))) if graph is None else graph.unit_laplacian(kind)
-    return L.astype(X.dtype)
+def _laplacian(X: Array, graph: Graph | None, dtype: DTypeLike, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
+    """Laplacian of the samples in this precision; zeros for no graph."""
+    L = sp.csr_array((len(X), len(X))) if graph is None else graph.promoted(dtype).unit_laplacian(kind)
+    return L.astype(dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -176,7 +177,7 @@ class GraphLaplacianPCA(GraphEmbedding):
         if graph is not None and kind == "normalized":
             null = np.sqrt(graph.degrees) / max(np.sqrt(graph.degrees.sum()), np.finfo(np.float64).tiny)
         with run.progress.stage("embedding"):
-            return solve_glpca(self._center(X), _laplacian(X, graph, kind), k, beta=self.beta, null=null)
+            return solve_glpca(self._center(X), _laplacian(X, graph, X.dtype, kind), k, beta=self.beta, null=null)
 
 
 @dataclass(eq=False, repr=False)
@@ -230,7 +231,7 @@ class ManifoldMF(GraphEmbedding):
 
     def _solve(self, X: Array, graph: Graph | None, k: int, run: Run) -> Embedding:
         with run.progress.stage("embedding"):
-            return solve_mmf(self._center(X), _laplacian(X, graph), k, gamma=self.gamma)
+            return solve_mmf(self._center(X), _laplacian(X, graph, np.float64), k, gamma=self.gamma)
 
 
 @dataclass(eq=False, repr=False)

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 from scipy.sparse.csgraph import connected_components
 
 from .._checks import check_csr, check_permutation
@@ -109,6 +110,12 @@ class Graph:
         weights = self.weights[order][:, order]
         weights.sort_indices()
         return Graph(weights, validate=False)
+
+    def promoted(self, dtype: DTypeLike) -> "Graph":
+        """Graph with weights of at least this precision: a Laplacian is singular up to the rounding of its own."""
+        if np.result_type(self.weights.dtype, dtype) == self.weights.dtype:
+            return self
+        return Graph(self.weights.astype(dtype), self.order, validate=False)
 
     def laplacian(self, kind: LaplacianKind = "combinatorial") -> sp.csr_array:
         """Laplacian of the graph, see :func:`graphlowrank.graphs.laplacian`."""

@@ -25,6 +25,7 @@ N_SHOWN = 4  # columns, or cells, in a message
 _LABEL = re.compile(r"(true|ground)?[ _.-]?(target|labels?|class(es)?|y|species|category|cluster|diagnosis|truth)")
 _INDEX = re.compile(r"(.*[ _.-])?ids?|index|idx|unnamed: \d.*|rows?([ _.-]?(ids?|names?|numbers?))?")
 _CURRENCY = re.compile(r"^([+-]?)\s*[$€£¥₹]\s*|\s*[$€£¥₹]$")
+_WITH_UNIT = re.compile(r"([A-Z]{3} )?[^\w.]*\d+\.\d+\s*(±\s*[\d.]+)?[^\d.]*")  # 14.2 mm, (14.2), USD 14.2, 14.2 ± 0.1
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([,'’ \u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?")
 # What each option does with a column, in the order in which messages offer them.
 EFFECTS = {
@@ -290,6 +291,8 @@ def _judge_names(plan: Plan, number: int, cells: Sequence[str]) -> Judgment:
     n_numbers = sum(map(is_number, first)) + found.counts["marked"] + found.counts["comma"]
     if n_numbers >= found.counts["text"]:
         return found.judged(len(first))
+    if 2 * sum(_WITH_UNIT.fullmatch(cell.strip()) is not None for cell in first) > len(first):
+        return role, ", ".join(["decimal numbers with units or signs", *found.examples]), ("index", "ignore")
     if 2 * n_different <= len(cells):
         what = f"only {n_different} different texts in {len(cells)} rows, {found.examples[0]}"
         return role, what, ("label", "index", "ignore")

@@ -60,3 +60,13 @@ def check_gamma(gamma: float) -> None:
     """Raise unless ``gamma`` is finite and >= 0."""
     if not 0 <= gamma < np.inf:
         raise ValueError(f"gamma must be a number >= 0, got {gamma}.")
+
+
+def strongest_gamma(*arrays: Any, power: float = 0.5) -> float:
+    """Largest gamma for ``I + gamma L`` in the precision of these arrays, L among them: 1 / eps to this power.
+
+    The answer of a stronger graph term, constant on each component, differs from that of this one by about 1 / gamma.
+    Its rounding errors are gamma eps: the rows of L sum to 0 only up to the rounding of its own precision, which may be
+    single. A power of 1/2 balances both.
+    """
+    return float(max(np.finfo(precision_of(array)).eps for array in arrays) ** -power)

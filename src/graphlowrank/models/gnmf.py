@@ -18,7 +18,7 @@ from ..preprocessing.missing import without_mask
 from ..preprocessing.sparse import canonical_csr
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated
-from .checks import check_gamma, check_laplacian, precision_of, safe_unit
+from .checks import check_gamma, check_laplacian, precision_of, safe_unit, strongest_gamma
 
 UpdatesName = Literal["accelerated", "multiplicative"]
 
@@ -163,8 +163,8 @@ class _Problem:
         self.gamma = 0.0
         self.pull: Array | None = None  # (n, 1): gamma D; 2 gamma D is an upper bound of gamma L
         if L is not None and gamma > 0:
-            self.L, self.gamma = L.astype(X.dtype), gamma
-            self.pull = (gamma * self.L.diagonal()[:, None]).astype(X.dtype)
+            self.L, self.gamma = L.astype(X.dtype), min(gamma, strongest_gamma(X, L))
+            self.pull = (self.gamma * self.L.diagonal()[:, None]).astype(X.dtype)
 
     def iterate(self, S: Array, C: Array, updates: UpdatesName) -> tuple[Array, Array, float]:
         """One step for the scores, one for the components; return both and the objective."""

@@ -11,10 +11,11 @@ from ..linalg.eigen import dense_eigenpairs, lanczos_eigenpairs
 from ..linalg.products import product
 from ..linalg.svd import positive_signs
 from ..solvers.conjugate_gradients import solve_spd
-from .checks import as_real, check_gamma, check_laplacian, largest_entry, safe_unit
+from .checks import as_real, check_gamma, check_laplacian, largest_entry, safe_unit, strongest_gamma
 from .glpca import Embedding
 
 DENSE_UP_TO = 300  # features; one block of systems then takes less time than Lanczos with one vector at a time
+STRONGEST = 0.7  # scores shrink as 1 / gamma; at 0.87 conjugate gradients do not end on some graphs
 TOLERANCES = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-10}
 
 
@@ -56,12 +57,16 @@ def solve_mmf(X: Array, L_samples: Any, n_components: int, *, gamma: float, dens
         )
     unit = safe_unit(largest)
     X, tol = X if unit == 1 else X / X.dtype.type(unit), TOLERANCES[X.dtype]
-    system = sp.csr_array(sp.eye_array(n, format="csr") + gamma * sp.csr_array(L_samples)).astype(X.dtype)
+    # In double precision, and from 0: what the graph leaves of X is as small as the rounding of gamma L X in single.
+    L = sp.csr_array(L_samples)
+    strength = min(gamma, strongest_gamma(L, power=STRONGEST))
+    system = sp.csr_array(sp.eye_array(n, format="csr") + strength * L.astype(np.float64))
 
     def smooth(B: Array) -> Array:
         if gamma == 0:
             return B
-        return solve_spd(system, B, X0=B, tol=tol).warn_unless_converged("MMF", "lower gamma").X
+        found = solve_spd(system, B.astype(np.float64), tol=tol).warn_unless_converged("MMF", "lower gamma")
+        return found.X.astype(B.dtype)
 
     def covariance(V: Array) -> Array:
         return product(X.T, smooth(product(X, V.astype(X.dtype)))).astype(np.float64)

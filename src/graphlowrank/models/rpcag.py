@@ -12,13 +12,12 @@ from ..solvers.admm import ADMMState, admm
 from ..solvers.conjugate_gradients import solve_spd
 from ..solvers.fista import Callback
 from ..solvers.solution import LowRankPlusSparse, Solution
-from .checks import check_laplacian
+from .checks import check_laplacian, strongest_gamma
 from .losses import L1, DataFit
 from .rpca import check_pursuit, minimize_compressed, solve_rpca
 from .small_solver import CompressedProblem, SmallSolver
 
 EPS_FLOOR = 64  # residuals below 64 eps are rounding
-STRONGEST = 0.7  # power of 1 / eps: weight of the graph term; at 0.87 conjugate gradients do not end on some graphs
 SMALLEST_TOLERANCE = 1e-8  # of the inner systems
 
 
@@ -72,9 +71,8 @@ def solve_rpcag(
     unit = X.dtype.type(largest)
     scaled = X / unit
     fit = DataFit(L1(), scaled, weight if mask is None else weight * mask.astype(X.dtype))
-    # A stronger graph term would leave the same answer, constant on each component, in systems that are singular.
-    strongest = float(np.finfo(X.dtype).eps) ** -STRONGEST
-    smooth = _GraphTerm(sp.csr_array(L_samples).astype(X.dtype), min(weight * gamma * largest, strongest), tol)
+    L, strength = sp.csr_array(L_samples), weight * gamma * largest
+    smooth = _GraphTerm(L.astype(X.dtype), min(strength, strongest_gamma(X, L)), tol)
     with single_threaded_libraries():
         nuclear, zero = NuclearNorm(min(X.shape), spectral_norm(scaled)), np.zeros_like(X)
         penalty = X.size / (4 * float(np.abs(scaled).sum()))  # Candès et al. (2011)

@@ -43,8 +43,9 @@ class Scaling:
         """Raise ValueError unless the kind is known and has its numbers."""
         if self.kind not in get_args(ScalingName) or (self.shift is None) == (self.kind == "features"):
             raise ValueError("a scaling must be of a known kind, and have numbers if that is by features.")
-        if self.kind == "counts" and not (isinstance(self.total, float) and 0 < self.total < np.inf):
-            raise ValueError("a scaling of counts must have a positive total.")
+        is_total = isinstance(self.total, float) and 0 < self.total < np.inf
+        if not (is_total if self.kind == "counts" else self.total is None):
+            raise ValueError("a scaling must have a positive total if it is of counts, and none else.")
         if self.shift is not None:
             check_floats(self.shift, "shift", (np.size(self.shift),))
             check_floats(self.scale, "scale", (np.size(self.shift),), least=0)
