@@ -19,12 +19,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+import graphlowrank
 from graphlowrank_benchmarks.data import clouds
 from graphlowrank_benchmarks.datasets import load_mnist, load_usps
 from graphlowrank_benchmarks.machine import describe_machine, machine_line
 from graphlowrank_benchmarks.memory import peak_memory
-
-import graphlowrank
 
 # Algorithm 3 of the paper, as in the benchmark jobs.
 ALGORITHM_3 = {"partition": "k-means", "scaling": "none", "robust_graphs": False, "downsampling": (10, 2)}
@@ -116,7 +116,7 @@ def child(*arguments, cache=None):
     """Run this script in another process and return the JSON it prints."""
     environment = {**os.environ, **({"NUMBA_CACHE_DIR": str(cache)} if cache else {})}
     command = [sys.executable, __file__, "child", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     if done.returncode:
         return {"failed": done.stderr.strip().splitlines()[-1]}
     return json.loads(done.stdout.splitlines()[-1])
@@ -135,10 +135,9 @@ def run(options):
             options.output.write_text(json.dumps(found, indent=1) + "\n")
     for name in options.cold:
         with tempfile.TemporaryDirectory() as cache:
-            found["cold"][name] = {
-                case: child(name, max(options.threads), 1, cache=cache) for case in ("empty", "full")
-            }
-        print("cold", name, {case: cell.get("seconds") for case, cell in found["cold"][name].items()}, file=sys.stderr)
+            cases = {case: child(name, max(options.threads), 1, cache=cache) for case in ("empty", "full")}
+        found["cold"][name] = cases
+        print("cold", name, {case: cell.get("seconds") for case, cell in cases.items()}, file=sys.stderr)
     options.output.write_text(json.dumps(found, indent=1) + "\n")
 
 
