@@ -14,11 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from . import auto
+from ._threads import map_tasks
 from ._typing import AXES, Array, AxisName
 from .auto import AS_GIVEN, DEFAULT_RANK, Choice
 from .clustering import (
-    Candidate,
     Scores,
+    Source,
     candidates,
     community_candidates,
     conductance,
@@ -27,6 +28,7 @@ from .clustering import (
     leading_directions,
     locally_scaled,
     partition_cost,
+    score_source,
     select,
     spectral_directions,
 )
@@ -354,27 +356,28 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
     options, graph = run.options, compressed.graphs[0]
     assert graph is not None
     path = auto.gamma_path(options, compressed.laplacian)
-    found: list[Candidate] = []
-    n_iter, converged, start = 0, True, None
-    for gammas in path:
-        solution = solve(compressed, gammas, run, start, tighten_tol=len(path) == 1)
-        n_iter, converged, start = n_iter + solution.n_iter, converged and solution.converged, solution.X
-        with run.progress.stage("partitions"):
-            weights = compressed.samples.weights, compressed.features.weights
-            directions = leading_directions(solution.X, n_clusters, *weights)
+    solutions = [solve(compressed, path[0], run, tighten_tol=len(path) == 1)]
+    for gammas in path[1:]:
+        solutions.append(solve(compressed, gammas, run, solutions[-1].X))
+    with run.progress.stage("partitions"):
+        weights = compressed.samples.weights, compressed.features.weights
+        directions = map_tasks(lambda one: leading_directions(one.X, n_clusters, *weights), solutions)
+        sources: list[Source] = []
+        for gammas, leading in zip(path, directions, strict=True):
             scaled_too = gammas[0] <= SCALED_SCORES_UP_TO or len(path) == 1
             kinds: list[Scores] = ["whitened", "scaled"] if scaled_too else ["whitened"]
-            for kind in kinds if is_auto(options.scores) else [options.scores]:
-                found += candidates(directions, graph.weights, n_clusters, kind, gammas[0], run.rng, weights[0])
+            kinds = kinds if is_auto(options.scores) else [options.scores]
+            sources += [score_source(leading, n_clusters, kind, gammas[0]) for kind in kinds]
+        last = sources[-1]
+        if is_auto(options.scores):
+            smooth = spectral_directions(graph.weights, n_clusters)
+            if smooth is not None:
+                sources.append(replace(score_source(smooth, n_clusters, "spectral", last.gamma), rank=last.rank))
+        found = candidates(sources, graph.weights, n_clusters, run.rng, weights[0])
     everything = compressed.samples.graph
     assert everything is not None
     evidence = locally_scaled(everything.weights)
     if is_auto(options.scores):
-        with run.progress.stage("partitions"):
-            smooth, last = spectral_directions(graph.weights, n_clusters), found[-1]
-            if smooth is not None:
-                spectral = candidates(smooth, graph.weights, n_clusters, "spectral", last.gamma, run.rng)
-                found += [replace(one, rank=last.rank) for one in spectral]
         with run.progress.stage("communities"):
             found += community_candidates(evidence, n_clusters, last, run.rng)
     with run.progress.stage("decoding"):
@@ -382,5 +385,5 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
     taken = partition.candidate
     return Clusters(
         partition.soft_labels, partition.conductance, (taken.gamma, path[0][1]), taken.scores, taken.method, taken.rank,
-        n_iter, converged, partition.alternatives,
+        sum(one.n_iter for one in solutions), all(one.converged for one in solutions), partition.alternatives,
     )  # fmt: skip

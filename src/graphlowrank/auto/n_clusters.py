@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .._typing import Array
-from ..clustering.kmeans import fewer_clusters_allowed, k_means
+from ..clustering.kmeans import k_means
 from ..clustering.refinement import modularity_path
 from ..graphs import Graph, as_graph, knn_graph
 from ..options import Options, is_auto
@@ -79,6 +79,5 @@ def _most_modular(graph: Graph, vectors: Array, rng: np.random.RandomState) -> i
     n_fine = vectors.shape[1] - 1
     points = vectors[:, : max(n_fine // 2, 2)]
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    with fewer_clusters_allowed():
-        fine = k_means(points, n_fine, 1, rng)
+    fine = k_means(points, n_fine, 1, rng)
     return int(np.argmax(modularity_path(graph.weights, fine))) + 1

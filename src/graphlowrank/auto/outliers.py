@@ -5,16 +5,18 @@ held-out entries. Constants were chosen on digits, wine, breast cancer, USPS and
 (benchmarks/studies/outliers.py); docs/choices.md has the table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from .._threads import map_tasks
 from .._typing import Array
 from ..graphs.search import nearest_neighbors
 from ..linalg.blocks import evenly_spaced
 from ..options import Options, is_auto
-from ..preprocessing.imputer import fit_imputer
+from ..preprocessing.imputer import LowRankImputer, fit_imputer
 from ..preprocessing.missing import row_medians
 from ..preprocessing.outlier_filter import OutlierFilter, ends_of_range, fit_outlier_filter
 from ..preprocessing.robust_statistics import median_and_interdecile_std
@@ -30,7 +32,17 @@ HELD_OUT_SHARE = 0.1
 MAX_ERROR = 3.0  # in standard deviations: larger errors count as this
 MIN_STANDARD_ERRORS, MIN_GAIN = 3.0, 0.04  # by which held-out prediction must improve
 
-Fit = Callable[[Array, np.random.RandomState], OutlierFilter]
+Fit = Callable[[Array, np.random.RandomState], OutlierFilter | LowRankImputer]
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """A filter to be compared with none."""
+
+    value: bool | str  # of robust_graphs
+    fit: Fit
+    scored: Array  # (n, p) entries whose prediction counts
+    what: str  # in the reason
 
 
 def choose_outlier_filter(X: Data, options: Options, scaling: Scaling | None = None) -> Choice:
@@ -72,14 +84,13 @@ def check_outlier_filter(X: Array, n_neighbors: int, *, at_ends: bool = True) ->
         return _answer("too few samples or features to check")
     low, high = ends_of_range(part)
     inside = (part > low) & (part < high)  # entries at the ends may be outliers, which nothing predicts
+    filters = [_Trial(value=True, fit=fit_outlier_filter, scored=np.ones_like(inside), what="outlier filtering")]
     if at_ends and not inside.all():
-        gain = _mean_gain(*_validation_gain(part, n_neighbors, std, partial(fit_outlier_filter, at_ends=True), inside))
-        if gain:
-            what = "filtering values at the ends of their feature's range"
-            return _answer(f"{what} improved held-out prediction by {gain:.0%}", value="ends")
-    gain = _mean_gain(*_validation_gain(part, n_neighbors, std, fit_outlier_filter, np.ones_like(inside)))
-    if gain:
-        return _answer(f"outlier filtering improved held-out prediction by {gain:.0%}", value=True)
+        what = "filtering values at the ends of their feature's range"
+        filters.insert(0, _Trial("ends", partial(fit_outlier_filter, at_ends=True), inside, what))
+    for trial, losses in zip(filters, _validate(part, n_neighbors, std, filters), strict=True):
+        if gain := _mean_gain(*losses):
+            return _answer(f"{trial.what} improved held-out prediction by {gain:.0%}", value=trial.value)
     return _answer("outlier filtering did not improve held-out prediction")
 
 
@@ -94,31 +105,52 @@ def _mean_gain(plain: Array, gain: Array) -> float:
     return float(gain.mean() / plain.mean())
 
 
-def _validation_gain(X: Array, n_neighbors: int, std: Array, fit_filter: Fit, scored: Array) -> tuple[Array, Array]:
-    """Return the validation loss of each sample's ``scored`` entries without the filter, and its decrease with it."""
+def _validate(X: Array, n_neighbors: int, std: Array, filters: Sequence[_Trial]) -> list[tuple[Array, Array]]:
+    """For each filter: validation loss of the samples' ``scored`` entries without it, and its decrease with it."""
     rng = np.random.RandomState(0)
-    losses = []
-    for _ in range(np.clip(ENOUGH_ENTRIES // max(int(np.count_nonzero(scored)), 1), 1, MAX_REPEATS)):
-        held_out = (rng.random_sample(X.shape) < HELD_OUT_SHARE) & ~np.isnan(X)
-        held_out[(held_out | np.isnan(X)).all(axis=1)] = False  # a sample needs an entry to find its neighbors by
-        seen = np.where(held_out, np.nan, X)
-        points = [fit(seen, rng).apply(seen) for fit in (fit_imputer, fit_filter)]
-        target = np.where(scored, X, np.nan)
-        losses.append([_validation_loss(target, seen, found, n_neighbors, std) for found in points])
-    known = ~np.isnan(losses).any(axis=1)  # (repeats, samples)
-    plain, filtered = (np.where(known, loss, 0).sum(axis=0) for loss in np.moveaxis(np.array(losses), 1, 0))
-    times = known.sum(axis=0)
-    plain, filtered = plain[times > 0] / times[times > 0], filtered[times > 0] / times[times > 0]
-    return plain, plain - filtered
+    repeats = [np.clip(ENOUGH_ENTRIES // max(int(one.scored.sum()), 1), 1, MAX_REPEATS) for one in filters]
+    seen = [_hold_out(X, rng) for _ in range(max(repeats))]
+    fits: list[Fit] = [fit_imputer, *(one.fit for one in filters)]
+    # Filters that need fewer repeats see the first ones.
+    runs = [(fit, place) for fit, count in enumerate([max(repeats), *repeats]) for place in range(count)]
+
+    def neighbors(run: tuple[int, int]) -> Array:
+        fit, place = run
+        points = fits[fit](seen[place], np.random.RandomState(place)).apply(seen[place])
+        return nearest_neighbors(points, min(n_neighbors, len(points) - 1), engine="exact")[1]
+
+    near = dict(zip(runs, map_tasks(neighbors, runs), strict=True))
+    found = []
+    for number, one in enumerate(filters):
+        target = np.where(one.scored, X, np.nan)
+        losses: Array = np.array([
+            [_validation_loss(target, seen[place], near[fit, place], std) for fit in (0, number + 1)]
+            for place in range(repeats[number])
+        ])  # fmt: skip
+        known = ~np.isnan(losses).any(axis=1)  # (repeats, samples)
+        plain, filtered = (np.where(known, loss, 0).sum(axis=0) for loss in np.moveaxis(losses, 1, 0))
+        times = known.sum(axis=0)
+        plain, filtered = plain[times > 0] / times[times > 0], filtered[times > 0] / times[times > 0]
+        found.append((plain, plain - filtered))
+    return found
 
 
-def _validation_loss(target: Array, seen: Array, points: Array, n_neighbors: int, std: Array) -> Array:
-    """Mean capped error (n,) of each sample's held-out entries in standard deviations; NaN without any."""
-    near = nearest_neighbors(points, min(n_neighbors, len(points) - 1), engine="exact")[1]
+def _hold_out(X: Array, rng: np.random.RandomState) -> Array:
+    """``X`` with a tenth of the entries missing; a sample keeps an entry to find its neighbors by."""
+    held_out = (rng.random_sample(X.shape) < HELD_OUT_SHARE) & ~np.isnan(X)
+    held_out[(held_out | np.isnan(X)).all(axis=1)] = False
+    return np.where(held_out, np.nan, X)
+
+
+def _validation_loss(target: Array, seen: Array, near: Array, std: Array) -> Array:
+    """Mean capped error (n,) of each sample's held-out entries in standard deviations; NaN without any.
+
+    An entry is predicted by the median of its sample's neighbors ``near`` (n, k).
+    """
     rows, columns = np.nonzero(np.isnan(seen) & ~np.isnan(target))
     predicted = row_medians(seen[near[rows], columns[:, None]])
     losses = np.minimum(np.abs(target[rows, columns] - predicted) / std[columns], MAX_ERROR)
     known = ~np.isnan(losses)  # at least one neighbor has the entry
-    counts = np.bincount(rows[known], minlength=len(points))
-    totals = np.bincount(rows[known], weights=losses[known], minlength=len(points))
-    return np.divide(totals, counts, out=np.full(len(points), np.nan), where=counts > 0)
+    counts = np.bincount(rows[known], minlength=len(seen))
+    totals = np.bincount(rows[known], weights=losses[known], minlength=len(seen))
+    return np.divide(totals, counts, out=np.full(len(seen), np.nan), where=counts > 0)

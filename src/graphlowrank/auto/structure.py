@@ -9,7 +9,7 @@ import numpy as np
 
 from .._threads import map_tasks, single_threaded_libraries
 from .._typing import Array
-from ..clustering.kmeans import fewer_clusters_allowed, k_means, spectral_directions
+from ..clustering.kmeans import k_means, spectral_directions
 from ..clustering.refinement import MIN_SHARE, refine
 from ..graphs import knn_graph
 from ..metrics import conductance
@@ -67,8 +67,7 @@ def find_structure(X: Data) -> Choice:
         own = np.random.RandomState(seeds[at])
         return _log_conductances((axes if at == 0 else _uniform(axes.shape, own)) * values, own)
 
-    with fewer_clusters_allowed():
-        found, *copies = map_tasks(log_conductances, range(len(seeds)))
+    found, *copies = map_tasks(log_conductances, range(len(seeds)))
     others: Array = np.array(copies)
     ratios = found - others.mean(axis=0)
     limits = np.minimum(np.log(CLEAR), -SPREADS * others.std(axis=0, ddof=1))

@@ -19,12 +19,12 @@ from .communities import communities, locally_scaled, partition_cost
 from .kmeans import Scores, k_means, leading_directions, spectral_directions
 from .labels import Labels, cluster_means, consensus, decode_labels, memberships_of_new
 from .refinement import merge, modularity_path, refine
-from .selection import Alternative, Candidate, Partition, candidates, community_candidates, select
+from .selection import Alternative, Candidate, Partition, Source, candidates, community_candidates, score_source, select
 from .weaknesses import weaknesses
 
 __all__ = [
-    "Alternative", "Candidate", "Labels", "Partition", "Scores", "candidates", "cluster_means", "communities",
-    "community_candidates", "conductance", "consensus", "decode_labels", "k_means", "leading_directions",
-    "locally_scaled", "memberships_of_new", "merge", "modularity_path", "partition_cost", "refine", "select",
-    "spectral_directions", "weaknesses",
+    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "candidates", "cluster_means",
+    "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
+    "leading_directions", "locally_scaled", "memberships_of_new", "merge", "modularity_path", "partition_cost",
+    "refine", "score_source", "select", "spectral_directions", "weaknesses",
 ]  # fmt: skip

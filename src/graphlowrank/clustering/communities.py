@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._threads import map_ranges, map_tasks
 from .._typing import Array
-from ..metrics import conductance, modularity
+from ..metrics.clustering import conductance_and_modularity
 from .refinement import MIN_SHARE, merge
 
 LOCAL_NEIGHBOR = 7  # whose distance is the local scale, as in "Self-tuning spectral clustering" (2004)
@@ -49,8 +49,8 @@ def partition_cost(weights: sp.csr_array, labels: Array, n_clusters: int) -> flo
 
     The conductance alone prefers small pieces that hang by a thread, the modularity alone clusters of equal size.
     """
-    lacking = 1 - 1 / n_clusters - modularity(weights, labels)
-    return conductance(weights, labels, n_clusters, min_share=MIN_SHARE) + lacking
+    outside, modularity = conductance_and_modularity(weights, labels, n_clusters, min_share=MIN_SHARE)
+    return outside + 1 - 1 / n_clusters - modularity
 
 
 def repeated_communities(

@@ -1,19 +1,14 @@
 """K-means, and the scores of the compressed matrix that it clusters."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from inspect import signature
 from typing import Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._threads import single_threaded_libraries
+from .._threads import map_tasks
 from .._typing import Array, RandomState
 from ..linalg.svd import leading_svd, rank_of
 
@@ -24,6 +19,7 @@ MIN_SINGULAR_RATIO = 1e-3  # below, whitening would amplify noise
 SPECTRAL_TOL = 1e-4  # of eigenvalues
 REGULARIZATION = 1e-3  # edge weight added between all pairs of nodes, in mean degrees
 MAX_SPECTRAL = 100  # eigenvectors; more take longer than all other candidates
+TOL, MAX_ITER = 1e-4, 300  # squared shift of the centers in variances, and iterations, as in scikit-learn
 POINTS_PER_CLUSTER = 5  # on which k-means fits its centers, at least
 
 
@@ -35,34 +31,42 @@ def k_means(
     weights: Array | None = None,
     fit_on: int | None = None,
 ) -> Array:
-    """Cluster labels (n,) of the points.
+    """Cluster labels (n,) of the points: the start of lowest inertia. Starts run in threads.
+
+    As in :class:`sklearn.cluster.KMeans`, which draws the same starts, but without the GIL. Coinciding points can make
+    fewer clusters.
 
     Parameters
     ----------
     points, weights
         (n, d), and their (n,) weights; None for ones.
     n_clusters, n_init, random_state
-        As in :class:`sklearn.cluster.KMeans`.
+        Clusters, starts of k-means++, and the seed.
     fit_on
         Fit the centers on so many random points; None for all.
     """
-    points = points.astype(np.float64)  # scikit-learn would convert single precision at every distance
-    with single_threaded_libraries():  # threads add up in any order: other rounding
-        model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
-        fit_on = None if fit_on is None else max(fit_on, POINTS_PER_CLUSTER * n_clusters)
-        if fit_on is None or fit_on >= len(points):
-            return np.asarray(model.fit(points, sample_weight=weights).labels_)
-        part = check_random_state(random_state).choice(len(points), fit_on, replace=False)
-        model.fit(points[part], sample_weight=None if weights is None else weights[part])
-        return np.asarray(model.predict(points))
+    from ..kernels.k_means import k_means_run, nearest_centers
 
+    n = len(points)
+    columns = np.ascontiguousarray(points.T, dtype=np.float64)
+    given = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    fit_on = None if fit_on is None else max(fit_on, POINTS_PER_CLUSTER * n_clusters)
+    part, part_weights = columns, given
+    if fit_on is not None and fit_on < n:
+        drawn = check_random_state(random_state).choice(n, fit_on, replace=False)
+        part, part_weights = np.ascontiguousarray(columns[:, drawn]), given[drawn]
+    n_uniforms = 1 + (n_clusters - 1) * (2 + int(np.log(n_clusters)))  # trials of k-means++ as in scikit-learn
+    starts = check_random_state(random_state).random_sample((n_init, n_uniforms))
+    tol = TOL * float(part.var(axis=1).mean())
 
-@contextmanager
-def fewer_clusters_allowed() -> Iterator[None]:
-    """Give no warning if coinciding points make fewer clusters. Filters of warnings are global: not for a thread."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
+    def run(uniforms: Array) -> tuple[float, Array]:
+        centers = np.empty((n_clusters, len(part)))
+        return k_means_run(part, part_weights, uniforms, tol, MAX_ITER, centers), centers
+
+    _, centers = min(map_tasks(run, starts) if n_init > 1 else [run(starts[0])], key=lambda found: found[0])
+    labels, squared = np.zeros(n, dtype=np.int64), np.empty(n)
+    nearest_centers(columns, centers, labels, squared)
+    return labels
 
 
 def inertia(points: Array, labels: Array, weights: Array | None = None) -> float:

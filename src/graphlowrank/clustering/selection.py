@@ -18,8 +18,8 @@ from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .communities import partition_cost, repeated_communities
-from .kmeans import Scores, cluster_scores, fewer_clusters_allowed, inertia, k_means
-from .labels import interpolate_labels
+from .kmeans import Scores, cluster_scores, inertia, k_means
+from .labels import interpolate_labels, propagate_labels
 from .refinement import MIN_SHARE, merge, refine
 
 N_STARTS = 10  # of k-means
@@ -80,47 +80,65 @@ class Partition:
     alternatives: tuple[Alternative, ...] = ()  # different partitions that nearly tie
 
 
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A matrix whose rows k-means clusters: the scores of one low-rank solution, or eigenvectors of the graph."""
+
+    points: Array  # (n_kept, d) scores
+    scores: str  # "whitened", "scaled" or "spectral"
+    gamma: float  # gamma_samples of the low-rank matrix
+    rank: int  # of the low-rank matrix
+
+
+def score_source(directions: tuple[Array, Array], n_clusters: int, scores: Scores, gamma: float) -> Source:
+    """Scores of the leading directions of a low-rank matrix, see :func:`cluster_scores`."""
+    points, used = cluster_scores(*directions, n_clusters, scores)
+    return Source(points, used, gamma, rank_of(directions[1]))
+
+
 def candidates(
-    directions: tuple[Array, Array],
+    sources: Sequence[Source],
     weights: sp.csr_array,
     n_clusters: int,
-    scores: Scores,
-    gamma: float,
     rng: np.random.RandomState,
     sample_weights: Array | None = None,
 ) -> list[Candidate]:
-    """Partitions from one matrix: the best k-means starts by conductance and by inertia, and merged finer clusters.
+    """Partitions from each source: the best k-means starts by conductance and by inertia, and merged finer clusters.
 
-    ``directions`` are the leading ones of the compressed matrix, ``weights`` the edge weights of the graph of the kept
-    samples, ``sample_weights`` their importance weights; ``gamma`` is recorded in the candidates.
+    ``weights`` are the edge weights of the graph of the kept samples, ``sample_weights`` their importance weights. All
+    runs of k-means are tasks of their own, in threads.
     """
-    points, used = cluster_scores(*directions, n_clusters, scores)
-    rank = rank_of(directions[1])
+    n_kept = weights.shape[0]
+    finer = [factor * n_clusters for factor in FINE_FACTORS if n_kept >= MIN_FINE_SIZE * factor * n_clusters]
+    sizes = [n_clusters] * N_STARTS + finer
+    runs = [(at, size) for at in range(len(sources)) for size in sizes]
+    seeds = np.concatenate([rng.randint(2**31 - 1, size=len(sizes)) for _ in sources])
 
-    finer = [factor * n_clusters for factor in FINE_FACTORS if len(points) >= MIN_FINE_SIZE * factor * n_clusters]
-    seeds = rng.randint(2**31 - 1, size=N_STARTS + len(finer)).tolist()
-
-    def partition(size_and_seed: tuple[int, int]) -> Array:
-        return k_means(points, size_and_seed[0], 1, size_and_seed[1], sample_weights, fit_on=FIT_ON)
-
-    def candidate(method: Method, labels: Array) -> Candidate:
+    def run(number: int) -> tuple[Candidate, float]:
+        at, size = runs[number]
+        source = sources[at]
+        own_weights = None if source.scores == "spectral" else sample_weights
+        labels = k_means(source.points, size, 1, int(seeds[number]), own_weights, fit_on=FIT_ON)
+        spread = inertia(source.points, labels, own_weights)
+        if size > n_clusters:
+            labels = merge(weights, labels, n_clusters)
         value = conductance(weights, labels, n_clusters, min_share=MIN_SHARE)
-        return Candidate(labels, gamma, used, method, value, rank)
+        method: Method = "k-means" if size == n_clusters else "merged"
+        return Candidate(labels, source.gamma, source.scores, method, value, source.rank), spread
 
-    starts = [
-        candidate("k-means", labels)
-        for labels in map_tasks(partition, [(n_clusters, seed) for seed in seeds[:N_STARTS]])
-    ]
-    by_conductance = min(starts, key=lambda one: one.conductance)
-    by_inertia = min(starts, key=lambda one: inertia(points, one.labels, sample_weights))
-    found = [by_conductance] if by_inertia is by_conductance else [by_conductance, by_inertia]
-    with fewer_clusters_allowed():
-        fine = map_tasks(partition, zip(finer, seeds[N_STARTS:], strict=True))
-    return found + [candidate("merged", merge(weights, labels, n_clusters)) for labels in fine]
+    done = map_tasks(run, range(len(runs)))
+    found: list[Candidate] = []
+    for first in range(0, len(runs), len(sizes)):
+        starts = done[first : first + N_STARTS]
+        by_conductance = min(starts, key=lambda one: one[0].conductance)[0]
+        by_inertia = min(starts, key=lambda one: one[1])[0]
+        found += [by_conductance] if by_inertia is by_conductance else [by_conductance, by_inertia]
+        found += [one for one, _ in done[first + N_STARTS : first + len(sizes)]]
+    return found
 
 
 def community_candidates(
-    weights: sp.csr_array, n_clusters: int, alike: Candidate, rng: np.random.RandomState
+    weights: sp.csr_array, n_clusters: int, alike: Source, rng: np.random.RandomState
 ) -> list[Candidate]:
     """Partitions of all samples of high modularity; ``weights`` are locally scaled, ``alike`` gives gamma and rank."""
     found = repeated_communities(weights, n_clusters, n_community_runs(weights.shape[0]), rng)
@@ -130,23 +148,19 @@ def community_candidates(
 def select(
     found: Sequence[Candidate], samples: SampledNodes, evidence: sp.csr_array, n_clusters: int, gamma: float = 0.0
 ) -> Partition:
-    """Interpolate the best candidates over all samples, refine them, and return the most central of the best.
+    """Extend the best candidates to all samples, refine them, and return the most central of the best.
 
     Several partitions often have nearly the same cost (:func:`partition_cost` on ``evidence``, the locally scaled edge
     weights), and which of them has the lowest depends on the draw of the kept samples. So a partition of cost c has the
     weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and the one with the highest weighted mean agreement with all
     others (adjusted Rand index) is returned. The candidates of one source share the weight of the best of them.
-    ``gamma=0`` keeps the labels of the kept samples when they are interpolated; more lets their neighbors change them.
+    ``gamma=0`` extends labels by majority among neighbors; more interpolates them with this penalty, so that neighbors
+    can change the labels of kept samples.
     """
     assert samples.graph is not None
     weights = samples.graph.weights
     shortlist = _shortlist(found, weights.shape[0] * n_clusters)
-    rough = [
-        one.labels
-        if one.method == "communities"
-        else interpolate_labels(one.labels, samples, n_clusters, weights.dtype, gamma=gamma, tol=ROUGH_TOL)[0]
-        for one in shortlist
-    ]
+    rough = [_extended(one, samples, n_clusters, gamma) for one in shortlist]
     refined = map_tasks(lambda labels: _numbered(refine(weights, labels, n_clusters)), rough)
     costs: Array = np.array(map_tasks(lambda labels: partition_cost(evidence, labels, n_clusters), refined))
     agreements = adjusted_rand_indices(refined, n_clusters)
@@ -167,6 +181,18 @@ def select(
             for one in alternatives
         ),
     )
+
+
+def _extended(one: Candidate, samples: SampledNodes, n_clusters: int, gamma: float) -> Array:
+    """Labels of all samples from those of a candidate, roughly."""
+    if one.method == "communities":
+        return one.labels
+    if gamma == 0:
+        return propagate_labels(one.labels, samples, n_clusters)
+    assert samples.graph is not None
+    return interpolate_labels(one.labels, samples, n_clusters, samples.graph.weights.dtype, gamma=gamma, tol=ROUGH_TOL)[
+        0
+    ]
 
 
 def _numbered(labels: Array) -> Array:
@@ -195,7 +221,7 @@ def adjusted_rand_indices(partitions: Sequence[Array], n_clusters: int) -> Array
     together = np.empty((m, m))  # pairs of samples that share a cluster in both
     for at, one in enumerate(partitions):
         for other in range(at + 1):
-            shared = np.unique(one[part] * n_clusters + partitions[other][part], return_counts=True)[1]
+            shared = np.bincount(one[part] * n_clusters + partitions[other][part])
             together[at, other] = together[other, at] = np.sum(shared * (shared - 1) / 2)
     own = together.diagonal()
     expected = np.outer(own, own) / max(len(part) * (len(part) - 1) / 2, 1)

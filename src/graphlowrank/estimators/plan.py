@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from .._typing import Array
 from ..auto import choose_n_neighbors, n_kept
 from ..auto.scaling import trial_sizes
-from ..clustering.refinement import COMPILED_ABOVE
 from ..clustering.selection import n_community_runs, n_interpolated, n_k_means
 from ..exceptions import WeakClustersWarning
 from ..graphs.search import compares_all_pairs
@@ -43,7 +42,6 @@ WITHOUT_CHOICES = {
 # search of sparse samples spends its time on comparing pairs of them.
 GRAPH_EXPONENT, SPARSE_GRAPH_EXPONENT = 1.15, 1.05
 FEW_EXPONENT = 0.7  # growth of clustering a few hundred to a few thousand samples, of which a part is fixed costs
-UNCOMPILED = 2.0  # time of decoding clusters on graphs so small that partitions are refined without compiled code
 LINEAR_FEATURES = 400  # at which half of the time of partitions grows with the samples: singular vectors, not k-means
 
 # Synthetic rows: log counts of clusters along a few latent directions.
@@ -272,7 +270,6 @@ class _Pilot:
         on_graph = ratio ** (GRAPH_EXPONENT if size.stored is None else SPARSE_GRAPH_EXPONENT)
         if ratio > 1 and self.tries_gammas():
             candidates = n_interpolated(n, size.kept[0], k) / n_interpolated(rows, kept[0], k, one_gamma=True)
-            candidates /= UNCOMPILED if n * size.n_neighbors > COMPILED_ABOVE else 1
         return {
             "scaling": math.prod(trial_sizes(n)) / math.prod(trial_sizes(rows)),
             "imputation": _imputation_work(n, missing=missing) / _imputation_work(rows, missing=missing),

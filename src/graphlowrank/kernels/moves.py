@@ -7,7 +7,7 @@ from .compiling import compiled
 
 
 @compiled()
-def _cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int) -> tuple[Array, Array]:
+def cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int) -> tuple[Array, Array]:
     """Sum the edge weights inside each cluster, and the degrees of its nodes."""
     inside, volume = np.zeros(n_clusters), np.zeros(n_clusters)
     for node in range(labels.shape[0]):
@@ -53,7 +53,7 @@ def move_nodes(
     indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, min_share: float, least: float
 ) -> int:
     """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
-    inside, volume = _cluster_sums(indptr, indices, data, labels, n_clusters)
+    inside, volume = cluster_sums(indptr, indices, data, labels, n_clusters)
     floor = min_share * volume.sum() / n_clusters
     links, unsettled, count = np.empty(n_clusters), np.empty(labels.shape[0], np.int64), 0
     for node in range(labels.shape[0]):
@@ -74,3 +74,39 @@ def move_nodes(
             labels[node] = best
             moves += 1
     return moves
+
+
+@compiled()
+def majority_labels(
+    start: int,
+    stop: int,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+    fixed: Array,  # (n,) nodes that keep their label
+    labels: Array,  # (n,) -1 for nodes without a label
+    n_clusters: int,
+    found: Array,  # (n,) output
+) -> None:
+    """Label of most edge weight among the neighbors of each node start <= i < stop.
+
+    Of a tie, the own label stays; else it is the lowest one.
+    """
+    links = np.zeros(n_clusters)
+    for node in range(start, stop):
+        found[node] = labels[node]
+        if fixed[node]:
+            continue
+        for entry in range(indptr[node], indptr[node + 1]):
+            label = labels[indices[entry]]
+            if label >= 0:
+                links[label] += data[entry]
+        own = labels[node]
+        best, most = own, links[own] if own >= 0 else 0.0
+        for entry in range(indptr[node], indptr[node + 1]):
+            label = labels[indices[entry]]
+            if label >= 0:
+                if links[label] > most or (links[label] == most and best != own and label < best):
+                    best, most = label, links[label]
+                links[label] = 0.0
+        found[node] = best

@@ -12,6 +12,8 @@ from .._typing import Array
 from ..graphs import GraphLike
 from .recovery import same_shape
 
+COMPILED_ABOVE = 10_000  # edges; below, numpy finishes before a compiled kernel is loaded
+
 
 def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Share of misclassified samples under the best one-to-one matching of clusters to classes.
@@ -65,14 +67,7 @@ def modularity(weights: GraphLike, labels: ArrayLike) -> float:
     >>> modularity([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1])
     0.5
     """
-    W, membership, rows = _edges(weights, labels)
-    degrees = np.asarray(W.sum(axis=1, dtype=np.float64)).ravel()
-    total = degrees.sum()
-    if total == 0:
-        return 0.0
-    within = np.sum(W.data, where=rows == membership[W.indices], dtype=np.float64) / total
-    shares = np.bincount(membership, weights=degrees) / total
-    return float(within - np.sum(shares**2))
+    return _modularity(*_cluster_sums(weights, labels))
 
 
 def conductance(
@@ -99,22 +94,53 @@ def conductance(
     >>> round(conductance([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]], [0, 0, 1, 1]), 3)
     0.333
     """
-    W, membership, rows = _edges(weights, labels)
-    n_found = int(membership.max(initial=-1)) + 1
-    # Without any edge bincount returns integers.
-    volume = np.bincount(rows, weights=W.data, minlength=n_found).astype(np.float64)
-    inside = np.bincount(rows, weights=W.data * (rows == membership[W.indices]), minlength=n_found)
-    n_clusters = n_clusters or n_found
+    return _conductance(*_cluster_sums(weights, labels), n_clusters, min_share)
+
+
+def conductance_and_modularity(
+    weights: GraphLike, labels: ArrayLike, n_clusters: int, *, min_share: float = 0.0
+) -> tuple[float, float]:
+    """Both, from one pass over the edges."""
+    sums = _cluster_sums(weights, labels)
+    return _conductance(*sums, n_clusters, min_share), _modularity(*sums)
+
+
+def _modularity(inside: Array, volume: Array) -> float:
+    total = volume.sum()
+    return float(inside.sum() / total - np.sum((volume / total) ** 2)) if total > 0 else 0.0
+
+
+def _conductance(inside: Array, volume: Array, n_clusters: int | None, min_share: float) -> float:
+    n_clusters = n_clusters or len(volume)
     least = np.maximum(volume, min_share * volume.sum() / n_clusters)
     share = np.divide(inside, least, out=np.zeros_like(volume), where=volume > 0)
     return float(1 - share.sum() / n_clusters)
 
 
-def _edges(weights: GraphLike, labels: ArrayLike) -> tuple[sp.csr_array, Array, Array]:
-    """Edge weights, cluster of each node (numbered from 0), and cluster of the row of each stored entry."""
+def _cluster_sums(weights: GraphLike, labels: ArrayLike) -> tuple[Array, Array]:
+    """Edge weights inside each cluster of ``labels`` (both ends count), and the degrees of its nodes."""
     W = sp.csr_array(getattr(weights, "weights", weights))
-    membership = np.unique(column_or_1d(labels), return_inverse=True)[1].astype(np.int32)
-    return W, membership, np.repeat(membership, np.diff(W.indptr))
+    membership = _numbered(column_or_1d(labels))
+    n_found = int(membership.max(initial=-1)) + 1
+    if W.nnz > COMPILED_ABOVE:
+        from ..kernels.moves import cluster_sums
+
+        inside, volume = cluster_sums(W.indptr, W.indices, W.data, membership, n_found)
+        return inside, volume
+    rows = np.repeat(membership, np.diff(W.indptr))
+    within = W.data * (rows == membership[W.indices])
+    # Without any edge bincount returns integers.
+    inside, volume = (
+        np.bincount(rows, weights=data, minlength=n_found).astype(np.float64) for data in (within, W.data)
+    )
+    return inside, volume
+
+
+def _numbered(labels: Array) -> Array:
+    """Replace labels by their ranks, from 0."""
+    if labels.dtype.kind in "iu" and labels.size and labels.min() >= 0 and labels.max() < labels.size:
+        return (np.cumsum(np.bincount(labels) > 0) - 1)[labels]  # without sorting
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _labels(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[Array, Array]:

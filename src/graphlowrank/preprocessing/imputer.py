@@ -15,6 +15,7 @@ from scipy.linalg import norm
 from sklearn.utils.extmath import randomized_svd
 
 from .._checks import check_floats
+from .._threads import map_ranges
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.least_squares import weighted_least_squares
@@ -29,7 +30,8 @@ MAX_SINGLE_RATIO = 1e8  # largest entry / typical entry up to which squares stay
 MAX_RATIO = 1e30  # the same for any precision: smaller entries vanish in sums with the largest
 MAX_RIDGE = float(np.finfo(np.float32).max)
 MIN_FREE_SHARE = 0.1  # of the observed entries: lower bound of the degrees of freedom of the noise
-BLOCK_ENTRIES, MIN_BLOCK_ROWS = 2_000_000, 64  # rows that share the products of directions
+# Rows that share the products of directions: a block for each thread in small data, little memory in large ones.
+MIN_BLOCK_ENTRIES, BLOCK_ENTRIES, MIN_BLOCK_ROWS, N_BLOCKS = 50_000, 2_000_000, 64, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +66,17 @@ class LowRankImputer:
 
 
 def map_rows(X: Array, n_directions: int, function: Callable[..., Array], *more: Array) -> Array:
-    """Apply a row-wise function to blocks of ``X`` and ``more``."""
+    """Apply a row-wise function to blocks of ``X`` and ``more``, in threads."""
     result = np.empty(X.shape, dtype=X.dtype)
     width = max(X.shape[1], n_directions**2)
-    for block in row_blocks(len(X), width, entries=BLOCK_ENTRIES, min_rows=MIN_BLOCK_ROWS):
-        result[block] = function(X[block], *(other[block] for other in more))
+    entries = min(max(len(X) * width // N_BLOCKS, MIN_BLOCK_ENTRIES), BLOCK_ENTRIES)
+    blocks = list(row_blocks(len(X), width, entries=entries, min_rows=MIN_BLOCK_ROWS))
+
+    def apply(start: int, stop: int) -> None:
+        for block in blocks[start:stop]:
+            result[block] = function(X[block], *(other[block] for other in more))
+
+    map_ranges(apply, len(blocks))
     return result
 
 
