@@ -46,12 +46,16 @@ def check_range(values: Any, name: str, *, least: float = -np.inf, most: float =
         raise ValueError(f"{name} must be between {least:g} and {most:g}, got {low:g} to {high:g}.")
 
 
-def check_unit(values: Any, *, may_be_small: bool = False) -> None:
-    """Raise ValueError if the largest entry of float data, apart from NaN, is too large, or too small, for squares."""
-    largest = float(max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0)))
-    least, most = UNITS[values.dtype]
+def largest_entry(values: Any) -> float:
+    """Return the largest absolute value, apart from NaN."""
+    return float(max(np.fmax.reduce(values, axis=None, initial=0), -np.fmin.reduce(values, axis=None, initial=0)))
+
+
+def check_unit(largest: float, dtype: Any, *, may_be_small: bool = False) -> None:
+    """Raise ValueError if the largest entry of float data is too large, or too small, for squares."""
+    least, most = UNITS[dtype]
     if largest > most or 0 < largest < least * (not may_be_small):
-        raise ValueError(f"the largest absolute value of X is {largest:.2g} in {values.dtype}: divide X by it.")
+        raise ValueError(f"the largest absolute value of X is {largest:.2g} in {dtype}: divide X by it.")
 
 
 def check_csr(value: Any, name: str, *, least: float = -np.inf) -> None:

@@ -40,6 +40,7 @@ from .options import is_auto
 from .preprocessing import Data, OutlierFilter, Scaling, fit_imputer, fit_outlier_filter, has_missing, is_sparse
 from .preprocessing.block import ScaledData, sampled_block
 from .preprocessing.order import canonical_order
+from .preprocessing.sparse import transposed
 from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
 from .reduction import reduce_graph, reduced_laplacian
 from .sampling import SampledNodes, draw, sample_nodes
@@ -221,7 +222,7 @@ def build_graphs(X: Data, run: Run) -> AxisGraphs:
     with run.progress.stage("feature graph"):
         if n_samples > FEATURE_GRAPH_SAMPLES and not run.options.published:
             X = X[draw(n_samples, FEATURE_GRAPH_SAMPLES, random_state=run.rng)]
-        features = build_graph(X.T, "feature", int(run.options.n_neighbors), run)
+        features = build_graph(transposed(X), "feature", int(run.options.n_neighbors), run)
     return samples, features
 
 

@@ -56,6 +56,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "the paper's method as a variant of the estimators": 225,
     "strong graph terms within the precision of the data, units in sample names": 40,
     "k-means, sums over clusters and majority labels in compiled loops": 320,
+    "searches, symmetric graphs and statistics of columns in threads": 200,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 

@@ -1,7 +1,10 @@
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphlowrank.linalg.blocks import evenly_spaced, row_blocks
+from graphlowrank._threads import limit_threads
+from graphlowrank.linalg.blocks import THREADED_ENTRIES, evenly_spaced, map_row_blocks, row_blocks, transposed_copy
 
 
 @given(st.integers(0, 50), st.integers(0, 20), st.integers(1, 100), st.integers(1, 9))
@@ -16,3 +19,15 @@ def test_evenly_spaced_rows_include_both_ends():
     assert evenly_spaced(10, 4).tolist() == [0, 3, 6, 9]
     assert evenly_spaced(3, 4).tolist() == [0, 1, 2]
     assert evenly_spaced(0, 4).tolist() == []
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 33), (5000, 450)])
+def test_row_blocks_are_mapped_in_order_and_transposed(shape):
+    X = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    with limit_threads(3):
+        sums = map_row_blocks(lambda part: part.sum(dtype=np.float64), X)
+        copy = transposed_copy(X)
+    assert sum(sums) == pytest.approx(X.sum(dtype=np.float64))
+    assert len(sums) == max(1, -(-shape[0] // max(THREADED_ENTRIES // shape[1], 1)))
+    np.testing.assert_array_equal(copy, X.T)
+    assert copy.flags.c_contiguous

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from graphlowrank.linalg.svd import leading_svd, orthonormal_product, rank_of
+from graphlowrank.linalg.svd import gram_directions, leading_svd, orthonormal_product, rank_of
 
 GRAM_UP_TO = {"gram": 200, "sketch": 0}
 
@@ -52,3 +52,15 @@ def test_orthonormal_product_refactors(seed, n, p, k):
     assert_allclose(left.T @ left, np.eye(k), atol=1e-10)
     assert_allclose(right.T @ right, np.eye(k), atol=1e-10)
     assert np.all(np.diff(values) <= 1e-12)
+
+
+def test_directions_from_the_gram_matrix_span_those_of_the_svd():
+    rng = np.random.RandomState(0)
+    X = (rng.standard_normal((400, 12)) * 0.8 ** np.arange(12)) @ np.linalg.qr(rng.standard_normal((60, 12)))[0].T
+    X = (X + 1e-3 * rng.standard_normal(X.shape)).astype(np.float32)
+    found = gram_directions(X, 6, np.random.RandomState(0))
+    assert found.shape == (60, 6)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.T @ found, np.eye(6), atol=1e-5)
+    right = np.linalg.svd(X)[2][:6]
+    assert np.linalg.svd(right @ found)[1].min() > 0.99

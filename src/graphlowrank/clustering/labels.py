@@ -24,6 +24,7 @@ from .kmeans import Scores, cluster_scores, k_means, leading_directions
 
 MEMBERSHIP_TOL = 1e-5
 MAX_DOUBLINGS = 10  # of the weight of the best draw in a consensus
+MAX_SUMS, SUM_ENTRIES = 16, 2_000_000  # partial sums of rows, and what they may hold in all
 N_SWEEPS = 2  # of the majority among neighbors, after every sample has a label
 FIT_ON = 20_000  # kept samples that k-means fits its centers on
 
@@ -162,14 +163,26 @@ def _match(membership: Array, reference: Array) -> Array:
 def cluster_means(X: Data, labels: Array, n_clusters: int) -> Array:
     """Mean (n_clusters, n_features) of the observed entries of each cluster; where there are none, that of all samples.
 
-    In double precision, one cluster at a time.
+    In double precision; one cluster at a time if values are missing.
     """
+    if not is_sparse(X) and not has_missing(X):
+        return _complete_means(X, labels, n_clusters)
     everything = _observed_mean(X)
     means = np.tile(everything, (n_clusters, 1))
     for number in np.unique(labels):
         mean = _observed_mean(X[labels == number])
         means[number] = np.where(np.isnan(mean), everything, mean)
     return means
+
+
+def _complete_means(X: Array, labels: Array, n_clusters: int) -> Array:
+    from ..kernels.moves import add_rows
+
+    n_sums = min(max(SUM_ENTRIES // (n_clusters * X.shape[1]), 1), MAX_SUMS)
+    sums = np.zeros((n_sums, n_clusters, X.shape[1]))
+    map_ranges(add_rows, n_sums, np.ascontiguousarray(X), labels, sums)
+    total, counts = sums.sum(axis=0), np.bincount(labels, minlength=n_clusters)[:, None]
+    return np.where(counts > 0, total / np.maximum(counts, 1), total.sum(axis=0) / max(len(X), 1))
 
 
 def _observed_mean(X: Data) -> Array:

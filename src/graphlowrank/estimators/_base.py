@@ -17,13 +17,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_unit
+from .._checks import check_unit, largest_entry
 from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import AXES, Array, MatrixLike, RandomState
 from ..auto import Choice
 from ..decoders.scores import component_samples, component_scores
 from ..graphs import Graph, as_graph
+from ..linalg.blocks import map_row_blocks
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..options import Options, check_count, check_number, is_auto
@@ -74,16 +75,17 @@ class GraphEstimator(BaseEstimator):
             X = validate_data(self, X, dtype=DTYPES, order="C", **options)
         may_be_small = not options.get("reset", True)
         if sp.issparse(X):
-            check_unit(X.data, may_be_small=may_be_small)
+            check_unit(largest_entry(X.data), X.dtype, may_be_small=may_be_small)
             return as_shifted_sparse(X) if self._accepts_sparse else canonical_csr(X)
         observed = check_mask(mask, X.shape)
         if observed is not None:
             if not np.isfinite(X).all(where=observed):
                 raise ValueError("X contains NaN or infinity where the mask is True (observed).")
             X = X if observed.all() else np.where(observed, X, X.dtype.type(np.nan))
-        check_unit(X, may_be_small=may_be_small)
-        if has_missing(X):
-            check_observed(X, ["sample"])
+        with limit_threads(self.n_jobs):
+            check_unit(max(map_row_blocks(largest_entry, X)), X.dtype, may_be_small=may_be_small)
+            if has_missing(X):
+                check_observed(X, ["sample"])
         return X
 
     def _check_training_data(

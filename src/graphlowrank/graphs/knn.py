@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
 from .._checks import is_number
-from .._threads import limit_threads
+from .._threads import current_threads, limit_threads, map_ranges
 from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
 from ..preprocessing.missing import check_observed, has_missing, without_mask
@@ -17,6 +17,7 @@ from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber
 from .search import search_neighbors
 
+COMPILED_ABOVE = 50_000  # listed neighbors; below, scipy is done before a compiled kernel is loaded
 MIN_WEIGHT = 1e-4  # Gaussian weight at about 3 sigma: a far outlier stays connected, but barely contributes
 
 
@@ -99,11 +100,37 @@ def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: 
 def _symmetric(values: Array, indices: Array) -> sp.csr_array:
     """Symmetric edge weights from neighbor lists (n, k): the larger one where both ends list each other."""
     n, k = indices.shape
+    if n * k > COMPILED_ABOVE:
+        return _merged(values, indices)
     # Row pointers of 32 bits too: scipy would widen both index arrays to the wider type.
     index = np.int32 if n * k < 2**30 else np.int64
     starts = np.arange(0, n * k + 1, k, dtype=index)
     directed = sp.csr_array((values.ravel(), indices.ravel().astype(index), starts), shape=(n, n))
     return directed.maximum(directed.T.tocsr()).tocsr()
+
+
+def _merged(values: Array, neighbors: Array) -> sp.csr_array:
+    """Do the same in threads."""
+    from ..kernels.symmetrize import count_incoming, count_neighbors, list_incoming, merge_neighbors
+
+    n, k = neighbors.shape
+    index = np.int32 if n * k < 2**30 else np.int64
+    neighbors = neighbors.astype(index, copy=False)
+    # Every range of nodes reads all lists: one for each thread. The result does not depend on their number.
+    bounds = np.linspace(0, n, current_threads() + 1).astype(np.int64)
+    counts, incoming = np.zeros(n, dtype=index), np.empty(n * k, dtype=np.int64)
+    map_ranges(count_incoming, len(bounds) - 1, bounds, neighbors, counts)
+    starts = _offsets(counts)
+    map_ranges(list_incoming, len(bounds) - 1, bounds, neighbors, starts[:-1].copy(), incoming)
+    map_ranges(count_neighbors, n, neighbors, starts, incoming, counts)
+    indptr = _offsets(counts).astype(index)
+    indices, data = np.empty(indptr[-1], dtype=index), np.empty(indptr[-1], dtype=values.dtype)
+    map_ranges(merge_neighbors, n, neighbors, values, starts, incoming, indptr, indices, data)
+    return sp.csr_array((data, indices, indptr), shape=(n, n))
+
+
+def _offsets(counts: Array) -> Array:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def _published_weights(distances: Array, mean: float) -> Array:

@@ -14,6 +14,7 @@ from .._threads import map_ranges
 from .._typing import Array
 
 LEAF_SIZE = 8  # points that bisection does not split further
+BISECTED_DIMENSIONS = 8
 RENUMBERED_ABOVE = 100_000  # nodes; smaller graphs fit the third-level cache, and renumbering costs more than it saves
 
 
@@ -34,7 +35,12 @@ class Renumbered:
 
 
 def bisection_order(points: Array) -> Array:
-    """Order (n,) that keeps near points together, by recursive bisection along the first principal direction."""
+    """Order (n,) that keeps near points together, by recursive bisection along the first principal direction.
+
+    In the coordinates along the leading directions of all points.
+    """
+    points = points - points.mean(axis=0)
+    points = points @ np.linalg.eigh(points.T @ points)[1][:, -BISECTED_DIMENSIONS:]
     order = np.arange(len(points))
     parts = [slice(0, len(points))]
     while parts:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._checks import is_count
 from .._typing import Array, RandomState
+from ..linalg.blocks import map_row_blocks
 from ..preprocessing.sparse import Data, is_sparse
 from .search_exact import all_pairs_cost, search_queries
 
@@ -169,7 +170,7 @@ def compares_all_pairs(X: Data, n: int) -> bool:
 
 def _safe_divisor(X: Data) -> Any:
     """1, or the size of X where the squares of its entries would overflow or vanish."""
-    size = X.bound() if is_sparse(X) else max(X.max(), -X.min())
+    size = X.bound() if is_sparse(X) else max(map_row_blocks(lambda part: max(part.max(), -part.min()), X))
     limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 

@@ -6,12 +6,11 @@ depends neither on the number of threads nor on their timing, as that of NN-desc
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import randomized_svd
 
 from .._threads import map_ranges, map_tasks
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
-from ..linalg.svd import sketched_directions
+from ..linalg.svd import gram_directions, sketched_directions
 from ..preprocessing.sparse import Data, is_sparse
 from .candidates import nearest_of
 from .locality import bisection_order
@@ -20,6 +19,7 @@ from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, 
 # Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/studies/neighbors.py.
 PROJECTED_DIMENSIONS = 96
 PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
+GRAM_UP_TO = 2000  # features: the Gram matrix takes up to 32 MB and less time than products with the rows
 CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then take about the same time
 TRAINING_ROWS_PER_CELL = 20
 TRAINING_ITERATIONS = 4
@@ -58,7 +58,8 @@ def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
             # Centered before the product: a large offset would cost all digits.
             points[start : start + CACHED_ROWS] = (dense[start : start + CACHED_ROWS] - center) @ directions
 
-    directions = randomized_svd(subset, points.shape[1], n_iter=2, random_state=rng)[2].T
+    find = gram_directions if X.shape[1] <= GRAM_UP_TO else sketched_directions
+    directions = find(subset, points.shape[1], rng)
     map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
     points /= np.float32(scale)
     return points
@@ -87,24 +88,28 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
         points += centers[probes[:, 0]]
         found[short] = exact_candidates(points[short], points, found.shape[1])
     indices = np.empty_like(found)
-    indices[order] = np.where(found >= 0, order[found], -1)
+
+    def renumber(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        indices[order[rows]] = np.where(found[rows] >= 0, order[found[rows]], -1)
+
+    map_ranges(renumber, n)
     return indices, order
 
 
 def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
-    """Centers (n_cells, d) by a few iterations of k-means on a subset of the points."""
-    import faiss
+    """Centers (n_cells, d) by a few iterations of k-means on a subset of the points, in threads.
 
-    k_means = faiss.Kmeans(
-        points.shape[1],
-        n_cells,
-        niter=TRAINING_ITERATIONS,
-        seed=int(rng.randint(2**31 - 1)),
-        max_points_per_centroid=TRAINING_ROWS_PER_CELL,
-        min_points_per_centroid=1,
-    )
-    k_means.train(points)
-    return np.asarray(k_means.centroids)
+    From random points on. A center without points stays where it is: that costs a little time, no recall.
+    """
+    training = points[rng.choice(len(points), min(len(points), TRAINING_ROWS_PER_CELL * n_cells), replace=False)]
+    centers = training[:n_cells].copy()
+    for _ in range(TRAINING_ITERATIONS):
+        nearest = exact_candidates(training, centers, 1)[:, 0]
+        cells, first, counts = np.unique(np.sort(nearest), return_index=True, return_counts=True)
+        sums = np.add.reduceat(training[np.argsort(nearest, kind="stable")], first, axis=0)
+        centers[cells] = sums / counts[:, None].astype(np.float32)
+    return centers
 
 
 def _tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
@@ -128,8 +133,10 @@ def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
     limits = ((points[rows][:, None] - points[neighbors]) ** 2).sum(axis=2, dtype=np.float64)
 
     def count(block: slice) -> Array:
-        distances = np.sort(_squared_distances(points[rows], points[block]), axis=1)
-        return np.array([np.searchsorted(*pair) for pair in zip(distances, limits, strict=True)])
+        distances = _squared_distances(points[rows], points[block])
+        query, near = np.nonzero(distances < limits.max(axis=1, keepdims=True))  # few: the rest need not be sorted
+        closer = distances[query, near][:, None] < limits[query]
+        return np.array([np.bincount(query, weights=of_limit, minlength=len(rows)) for of_limit in closer.T]).T
 
     counts: list[Array] = map_tasks(count, row_blocks(len(points), 1, entries=CACHED_ROWS))
     return np.sum(counts, axis=0)

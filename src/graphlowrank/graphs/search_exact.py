@@ -7,12 +7,14 @@ import numpy as np
 
 from .._threads import map_ranges, single_threaded_libraries
 from .._typing import Array, RandomState
-from ..linalg.blocks import row_blocks
+from ..linalg.blocks import map_row_blocks, row_blocks
 from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
-MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 1024, 4096  # queries compared with all points at a time
+# Queries compared with all points at a time: faiss takes three times as long for fewer than 500, unless they are long.
+MIN_BLOCK_ROWS, MIN_LONG_ROWS, MAX_BLOCK_ROWS, LONG = 512, 64, 4096, 2000
+N_BLOCKS = 64  # at most so many, unless they are of MAX_BLOCK_ROWS
 
 # In multiplications of dense matrices:
 SELECTION_COST = 50  # one pair to be ranked
@@ -51,16 +53,17 @@ def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
     import faiss
 
     found = np.empty((len(queries), min(n_candidates, len(points))), dtype=np.int64)
-    size = min(max(len(queries) // 8, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
+    n, least = len(queries), MIN_LONG_ROWS if points.shape[1] >= LONG else MIN_BLOCK_ROWS
+    n_blocks = max(min(n // least, N_BLOCKS), -(-n // MAX_BLOCK_ROWS), 1)
 
     def search_blocks(first: int, last: int) -> None:
         faiss.omp_set_num_threads(1)  # a setting of each thread
         for block in range(first, last):
-            rows = slice(block * size, (block + 1) * size)
+            rows = slice(block * n // n_blocks, (block + 1) * n // n_blocks)
             found[rows] = faiss.knn(queries[rows], points, found.shape[1])[1]
 
     with single_threaded_libraries():
-        map_ranges(search_blocks, -(-len(queries) // size))
+        map_ranges(search_blocks, n_blocks)
     return found
 
 
@@ -69,8 +72,10 @@ def center_and_scale(X: Data) -> tuple[Array, float]:
     if is_sparse(X):
         center = X.mean().astype(X.dtype)
         return center, X.moved(-center).bound() or 1.0
-    center = X.mean(axis=0, dtype=np.float64)
-    scale = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
+    parts = map_row_blocks(lambda part: (part.sum(axis=0, dtype=np.float64), part.max(axis=0), part.min(axis=0)), X)
+    sums, highest, lowest = (np.array(of_parts) for of_parts in zip(*parts, strict=True))
+    center = sums.sum(axis=0) / len(X)
+    scale = float(max((highest.max(axis=0) - center).max(), (center - lowest.min(axis=0)).max()))
     return center.astype(X.dtype), scale if scale > 0 else 1.0
 
 

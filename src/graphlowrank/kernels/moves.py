@@ -110,3 +110,14 @@ def majority_labels(
                     best, most = label, links[label]
                 links[label] = 0.0
         found[node] = best
+
+
+@compiled()
+def add_rows(start: int, stop: int, X: Array, labels: Array, sums: Array) -> None:
+    """Add up the rows of each cluster in ``sums`` (n_sums, n_clusters, p), for parts start <= i < stop of the rows."""
+    n, n_sums = X.shape[0], sums.shape[0]
+    for part in range(start, stop):
+        for i in range(part * n // n_sums, (part + 1) * n // n_sums):
+            row, total = X[i], sums[part, labels[i]]
+            for j in range(row.shape[0]):
+                total[j] += row[j]

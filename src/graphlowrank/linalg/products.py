@@ -16,6 +16,8 @@ from .blocks import row_blocks
 
 COMPILED_ABOVE = 20_000_000  # multiplications; below, scipy is done before a compiler has started
 PRODUCT_BLOCKS = 32  # blocks of rows of a dense product
+MIN_GRAM_ENTRIES, GRAM_ENTRIES = 50_000, 4_000_000  # of a block of rows whose Gram matrix is formed at a time
+MIN_SUMS, MAX_SUMS, SUM_ENTRIES = 4, 16, 10_000_000  # partial sums of Gram matrices, and what they may hold in all
 THREADED_ABOVE = 2_000_000  # multiplications of a dense product; below, it is done before threads have started
 
 
@@ -91,8 +93,12 @@ def product_from_left(A: Array, X: Any) -> Array:
     return product(X.T, A.T).T if isinstance(X, np.ndarray) else A @ X
 
 
-def gram(X: Array, dtype: Any, *, block_entries: int, n_sums: int) -> Array:
-    """``X^T X`` in the given precision, in up to ``n_sums`` partial sums over blocks of rows."""
+def gram(X: Array, dtype: Any, *, n_sums: int | None = None, block_entries: int | None = None) -> Array:
+    """``X^T X`` in the given precision, in up to ``n_sums`` partial sums over blocks of rows; None for up to 16."""
+    if n_sums is None:  # a thread each, as far as memory allows; the same for any number of threads
+        n_sums = min(max(SUM_ENTRIES // max(X.shape[1], 1) ** 2, MIN_SUMS), MAX_SUMS)
+    if block_entries is None:
+        block_entries = min(max(-(-X.size // n_sums), MIN_GRAM_ENTRIES), GRAM_ENTRIES)
     blocks = list(row_blocks(*X.shape, entries=block_entries))
     n_sums = min(n_sums, len(blocks))
     sums = np.zeros((n_sums, X.shape[1], X.shape[1]), dtype=dtype)

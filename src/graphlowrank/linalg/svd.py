@@ -12,8 +12,7 @@ from .blocks import row_blocks
 from .products import gram
 
 RANK_THRESHOLD = 0.1  # Algorithm 2, step 2: a singular value below a tenth of the first is noise
-GRAM_ENTRIES = 4_000_000  # entries of a block of rows whose Gram matrix is formed at a time
-PARTIAL_SUMS = 8  # of Gram matrices, for any number of threads
+PROJECTED_ENTRIES = 250_000  # of a block of rows that is projected at a time
 OVERSAMPLING, POWER_ITERATIONS = 10, 3
 GRAM_UP_TO = 1500  # length of the shorter side; the dense eigenproblem takes under a second
 
@@ -48,7 +47,7 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
         right, values, left = _gram_svd(X.T, n_components)
         return left, values, right
     short = X.shape[1]
-    blocks = list(row_blocks(len(X), short, entries=GRAM_ENTRIES))
+    blocks = list(row_blocks(len(X), short, entries=PROJECTED_ENTRIES))
     left = np.empty((len(X), n_components), dtype=X.dtype)
 
     def project(start: int, stop: int, directions: Array) -> None:
@@ -56,7 +55,7 @@ def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
             np.matmul(X[block], directions, out=left[block])
 
     with single_threaded_libraries():
-        squares = gram(X, np.float64, block_entries=GRAM_ENTRIES, n_sums=PARTIAL_SUMS)
+        squares = gram(X, np.float64)
         eigenvalues, vectors = eigh(squares, subset_by_index=(short - n_components, short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
         right = np.ascontiguousarray(vectors[:, ::-1])
@@ -84,6 +83,17 @@ def sketched_directions(X: Any, n_directions: int, rng: np.random.RandomState) -
             sketch = np.linalg.qr(((X @ sketch).T @ X).T)[0]
         _, _, right = np.linalg.svd(X @ sketch, full_matrices=False)
     return (sketch @ right.T)[:, :n_directions]
+
+
+def gram_directions(X: Array, n_directions: int, rng: np.random.RandomState) -> Array:
+    """Approximate leading right singular vectors (p, d) of a long dense matrix, from its Gram matrix."""
+    with single_threaded_libraries():
+        squares = gram(X, np.float64)
+        sketch = rng.standard_normal((X.shape[1], min(n_directions + OVERSAMPLING, *X.shape)))
+        for _ in range(POWER_ITERATIONS):
+            sketch = np.linalg.qr(squares @ sketch)[0]
+        vectors = np.linalg.eigh(sketch.T @ squares @ sketch)[1]
+        return np.asarray((sketch @ vectors[:, ::-1])[:, :n_directions], dtype=X.dtype)
 
 
 def orthonormal_basis(X: Array) -> Array:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._typing import Array
+from ..linalg.blocks import map_row_blocks
 from .sparse import Data, is_sparse
 
 
@@ -29,8 +31,12 @@ def has_missing(X: Data) -> bool:
 
     The sum is NaN if an entry is, so complete data need no array of booleans.
     """
-    if is_sparse(X):
+    if is_sparse(X) or sp.issparse(X):
         return False
+    return any(map_row_blocks(_has_nan, X))
+
+
+def _has_nan(X: Array) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         return bool(np.isnan(X.sum())) and bool(np.isnan(X).any())
 

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.products import gram, product, product_from_left
-from ..linalg.svd import GRAM_ENTRIES, GRAM_UP_TO, PARTIAL_SUMS, leading_svd, positive_signs, sketched_directions
+from ..linalg.svd import GRAM_UP_TO, leading_svd, positive_signs, sketched_directions
 from .counts import blocks, dense, moments
 
 MAX_SCORES = 50  # of a sample
@@ -83,6 +83,6 @@ def _gram_basis(centered: _Centered, k: int) -> Array:
     n_features = centered.shape[1]
     squares = np.zeros((n_features, n_features))
     for _, block in centered.blocks():
-        squares += gram(block, np.float64, block_entries=GRAM_ENTRIES // PARTIAL_SUMS, n_sums=PARTIAL_SUMS)
+        squares += gram(block, np.float64)
     _, vectors = eigh(squares, subset_by_index=(n_features - k, n_features - 1))
     return np.asarray(vectors, dtype=centered.dtype)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from .._checks import check_csr, check_floats
 from .._typing import Array
+from ..linalg.blocks import transposed_copy
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -172,6 +173,11 @@ def like(X: Data, reference: Data) -> Data:
 def dense_rows(X: Data) -> Array:
     """``X`` as a dense array; itself if it is one."""
     return X.to_array() if isinstance(X, ShiftedSparse) else X
+
+
+def transposed(X: Data) -> Data:
+    """Features as rows: a view of sparse data, a C-contiguous copy of dense data, which searches would copy anyway."""
+    return X.T if isinstance(X, ShiftedSparse) else transposed_copy(X)
 
 
 def dense_block(X: Data, rows: Array | slice, columns: Array | slice) -> Array:
