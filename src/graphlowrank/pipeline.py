@@ -377,7 +377,7 @@ def cluster_by_graph(compressed: Compressed, n_clusters: int, run: Run) -> Clust
         found = candidates(sources, graph.weights, n_clusters, run.rng, weights[0])
     everything = compressed.samples.graph
     assert everything is not None
-    evidence = locally_scaled(everything.weights)
+    evidence = locally_scaled(everything.renumbered.weights)
     if is_auto(options.scores):
         with run.progress.stage("communities"):
             found += community_candidates(evidence, n_clusters, last, run.rng)

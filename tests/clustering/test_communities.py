@@ -11,7 +11,7 @@ from test_partition import cliques, random_graph
 
 from graphlowrank._threads import limit_threads
 from graphlowrank.clustering import communities, locally_scaled, partition_cost
-from graphlowrank.clustering.communities import move_in_batches, repeated_communities
+from graphlowrank.clustering.communities import _seeded_groups, move_in_batches, repeated_communities
 from graphlowrank.clustering.selection import n_community_runs
 from graphlowrank.graphs import knn_graph
 from graphlowrank.kernels.communities import (
@@ -60,7 +60,8 @@ def test_equal_weights_and_copies():
 @given(seed=seeds, n=st.integers(1, 9))
 def test_nth_smallest_is_that_of_a_sort(seed, n):
     W = random_graph(seed)
-    found = nth_smallest(W.indptr, W.data, n)
+    found = np.empty(W.shape[0])
+    nth_smallest(0, W.shape[0], W.indptr, W.data, n, found)
     for row in range(30):
         values = np.sort(W.data[W.indptr[row] : W.indptr[row + 1]])
         assert found[row] == (values[:n][-1] if len(values) else 0)
@@ -196,3 +197,23 @@ def test_the_cost_of_equal_components_is_zero_and_of_dust_is_not():
     W, y = cliques([40, 40, 2], bridge=0.1)
     halves = np.repeat([0, 0, 1], [40, 40, 2])
     assert partition_cost(W, np.where(y == 0, 0, 1), 2) < partition_cost(W, halves, 2)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_large_graphs_start_from_groups_around_random_nodes(n_jobs):
+    rng = np.random.RandomState(0)
+    classes = rng.randint(4, size=1500)
+    X = (8 * np.eye(4)[classes] + rng.standard_normal((1500, 4))).astype(np.float32)
+    W = locally_scaled(knn_graph(X, 10).weights)
+    with limit_threads(n_jobs):
+        (found,) = repeated_communities(W, 4, 1, np.random.RandomState(0), seeded_above=100)
+    assert clustering_error(classes, found) < 0.01
+    with limit_threads(2):
+        assert_array_equal(found, repeated_communities(W, 4, 1, np.random.RandomState(0), seeded_above=100)[0])
+
+
+def test_components_without_a_seed_are_groups_of_their_own():
+    pairs = sp.csr_array(sp.kron(sp.eye_array(40), np.array([[0.0, 1.0], [1.0, 0.0]])))
+    groups = _seeded_groups(pairs, np.random.RandomState(0))
+    assert sorted(set(groups)) == list(range(groups.max() + 1))
+    assert groups.max() + 1 > 40  # eight seeds at most

@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphlowrank._threads import limit_threads
-from graphlowrank.clustering.labels import propagate_labels
+from graphlowrank.clustering.propagation import propagate_labels
 from graphlowrank.graphs import Graph, path_graph
 from graphlowrank.kernels.moves import cluster_sums, majority_labels
 from graphlowrank.metrics import conductance, modularity
-from graphlowrank.sampling.nodes import SampledNodes
 
 
 def random_graph(n, seed):
@@ -25,8 +24,7 @@ def random_graph(n, seed):
 
 
 def test_labels_of_a_path_come_from_the_nearest_kept_node():
-    samples = SampledNodes(path_graph(9), np.array([1, 7]))
-    found = propagate_labels(np.array([1, 0]), samples, 2)
+    found = propagate_labels(np.array([1, 0]), np.array([1, 7]), path_graph(9).weights)
     assert found[:4].tolist() == [1, 1, 1, 1]
     assert found[5:].tolist() == [0, 0, 0, 0]
 
@@ -38,13 +36,12 @@ def test_kept_labels_stay_and_others_are_of_the_majority(n, k, seed):
     graph = random_graph(n, seed)
     kept = np.sort(rng.choice(n, max(n // 3, 1), replace=False))
     small = rng.randint(k, size=len(kept))
-    samples = SampledNodes(graph, kept)
-    found = propagate_labels(small, samples, k)
+    found = propagate_labels(small, kept, graph.weights)
     np.testing.assert_array_equal(found[kept], small)
     assert found.min() >= 0
     assert found.max() < k
     with limit_threads(3):
-        np.testing.assert_array_equal(found, propagate_labels(small, samples, k))
+        np.testing.assert_array_equal(found, propagate_labels(small, kept, graph.weights))
 
 
 @settings(max_examples=40, deadline=None)

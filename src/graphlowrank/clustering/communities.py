@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from .._threads import map_ranges, map_tasks
 from .._typing import Array
 from ..metrics.clustering import conductance_and_modularity
+from .propagation import propagate_labels
 from .refinement import MIN_SHARE, merge
 
 LOCAL_NEIGHBOR = 7  # whose distance is the local scale, as in "Self-tuning spectral clustering" (2004)
@@ -19,6 +20,8 @@ N_STEPS = 14  # of the bisection of the resolution
 MAX_PASSES = 20  # over the nodes, on one level
 FINAL_PASSES = 3
 THREADED_ABOVE = 200_000  # nodes: batches of fewer are done before threads have started
+SEEDED_ABOVE = 200_000  # nodes: in larger graphs the first level takes longer than all else
+SAMPLES_PER_SEED = 10  # in groups that replace it; the same errors on MNIST and on a million points
 N_BATCHES = 32  # of the nodes
 
 CSR = tuple[Array, Array, Array]
@@ -34,14 +37,26 @@ def locally_scaled(weights: sp.csr_array) -> sp.csr_array:
     largest = weights.data.max(initial=0)
     if largest == 0:
         return weights
-    squares = -np.log(np.maximum(weights.data / largest, np.finfo(weights.dtype).tiny))
-    scales = np.sqrt(nth_smallest(weights.indptr, squares, LOCAL_NEIGHBOR)).astype(weights.dtype)
-    products = np.repeat(scales, np.diff(weights.indptr)) * scales[weights.indices]
-    # Copies have distance 0 and no scale.
-    ratios = np.divide(
-        squares, products, out=np.where(squares > 0, np.inf, 0).astype(weights.dtype), where=products > 0
-    )
-    return sp.csr_array((np.exp(-ratios), weights.indices, weights.indptr), shape=weights.shape)
+    n, indptr, indices = weights.shape[0], weights.indptr, weights.indices
+    squares, scales = np.empty_like(weights.data), np.empty(n, dtype=weights.dtype)
+
+    def find_scales(start: int, stop: int) -> None:
+        entries = slice(indptr[start], indptr[stop])
+        squares[entries] = -np.log(np.maximum(weights.data[entries] / largest, np.finfo(weights.dtype).tiny))
+        nth_smallest(start, stop, indptr, squares, LOCAL_NEIGHBOR, scales)
+        scales[start:stop] = np.sqrt(scales[start:stop])
+
+    def scale(start: int, stop: int) -> None:
+        entries = slice(indptr[start], indptr[stop])
+        products = np.repeat(scales[start:stop], np.diff(indptr[start : stop + 1])) * scales[indices[entries]]
+        # Copies have distance 0 and no scale.
+        ratios = np.where(squares[entries] > 0, weights.dtype.type(np.inf), 0)
+        np.divide(squares[entries], products, out=ratios, where=products > 0)
+        squares[entries] = np.exp(-ratios)
+
+    map_ranges(find_scales, n)
+    map_ranges(scale, n)
+    return sp.csr_array((squares, indices, indptr), shape=weights.shape)
 
 
 def partition_cost(weights: sp.csr_array, labels: Array, n_clusters: int) -> float:
@@ -54,35 +69,59 @@ def partition_cost(weights: sp.csr_array, labels: Array, n_clusters: int) -> flo
 
 
 def repeated_communities(
-    weights: sp.csr_array, n_clusters: int, n_runs: int, rng: np.random.RandomState
+    weights: sp.csr_array,
+    n_clusters: int,
+    n_runs: int,
+    rng: np.random.RandomState,
+    *,
+    seeded_above: int = SEEDED_ABOVE,
 ) -> list[Array]:
-    """Partitions (n_nodes,) by :func:`communities` that visit the nodes in different random orders, in threads."""
-    graph = _csr_arrays(weights)
+    """Partitions (n_nodes,) by :func:`communities` that visit the nodes in different random orders, in threads.
+
+    Nodes of large graphs are visited in their own order, in which neighbors should be close to each other in memory.
+    """
+    n, graph = weights.shape[0], _csr_arrays(weights)
 
     def search(seed: int) -> Array | None:
-        order = np.random.RandomState(seed).permutation(weights.shape[0]).astype(np.int32)
-        return communities(graph, n_clusters, order)
+        random = np.random.RandomState(seed)
+        if n <= seeded_above:
+            return communities(graph, n_clusters, random.permutation(n).astype(np.int32))
+        return communities(graph, n_clusters, np.arange(n, dtype=np.int32), _seeded_groups(weights, random))
 
     found = map_tasks(search, rng.randint(2**31 - 1, size=n_runs))
     return [labels for labels in found if labels is not None]
 
 
-def communities(graph: CSR, n_clusters: int, order: Array) -> Array | None:
+def _seeded_groups(weights: sp.csr_array, random: np.random.RandomState) -> Array:
+    """Return groups (n_nodes,) around random nodes; a node that reaches none of them is a group of its own."""
+    seeds = random.choice(weights.shape[0], weights.shape[0] // SAMPLES_PER_SEED, replace=False)
+    groups = propagate_labels(np.arange(len(seeds)), seeds, weights)
+    alone = np.flatnonzero(groups < 0)
+    groups[alone] = len(seeds) + np.arange(len(alone))
+    return groups.astype(np.int32)
+
+
+def communities(graph: CSR, n_clusters: int, order: Array, groups: Array | None = None) -> Array | None:
     """Partition (n_nodes,) of high modularity into ``n_clusters`` communities; None if there are not as many.
 
     Louvain's method, with nodes visited in the given ``order`` and at a resolution found by bisection. The levels above
     the first are computed again for each resolution; the first, which takes most of the time, is shared, and its nodes
-    move again at the end. If no resolution gives ``n_clusters`` communities, the next larger number is merged.
+    move again at the end. It can be replaced by ``groups`` (n_nodes,), numbered from 0. If no resolution gives
+    ``n_clusters`` communities, the next larger number is merged.
     """
     from ..kernels.communities import group_graph, louvain
 
-    fine = np.arange(len(order), dtype=np.int32)
-    groups = group_graph(*graph, fine, _move(graph, fine, order, max(FINE_RESOLUTION, n_clusters), MAX_PASSES))
+    if groups is None:
+        fine = np.arange(len(order), dtype=np.int32)
+        n_groups = _move(graph, fine, order, max(FINE_RESOLUTION, n_clusters), MAX_PASSES)
+    else:
+        fine, n_groups = groups, int(groups.max()) + 1
+    coarse = group_graph(*graph, fine, n_groups)
     low, high = LEAST_RESOLUTION, max(LARGEST_RESOLUTION, n_clusters)
     found: tuple[int, float, Array] | None = None
     for _ in range(N_STEPS):
         resolution = float(np.sqrt(low * high))
-        labels = louvain(*groups, resolution, MAX_PASSES)
+        labels = louvain(*coarse, resolution, MAX_PASSES)
         count = int(labels.max()) + 1
         if count >= n_clusters and (found is None or count < found[0]):
             found = count, resolution, labels
@@ -92,8 +131,7 @@ def communities(graph: CSR, n_clusters: int, order: Array) -> Array | None:
     if found is None:
         return None
     _, resolution, labels = found
-    n_groups = len(groups[0]) - 1
-    merged = merge(sp.csr_array(groups[::-1], shape=(n_groups, n_groups)), labels, n_clusters)[fine]
+    merged = merge(sp.csr_array(coarse[::-1], shape=(n_groups, n_groups)), labels, n_clusters)[fine]
     moved = merged.astype(np.int32)
     return moved if _move(graph, moved, order, resolution, FINAL_PASSES) == n_clusters else merged
 
@@ -117,11 +155,12 @@ def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, 
 
     They see the communities as they were before the batch. The nodes then move one after another.
     """
-    from ..kernels.communities import MOVED_TOL, TINY, make_moves, propose_moves, volumes
+    from ..kernels.communities import MOVED_TOL, TINY, largest_degree, make_moves, propose_moves, volumes
 
     degrees, volume = volumes(*graph, labels)
-    state = graph, labels, degrees, volume, resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool)
-    size, pending, complete = -(-len(labels) // N_BATCHES), state[-1], True
+    density, pending = resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool)
+    state = graph, labels, degrees, volume, density, largest_degree(graph[0]), pending
+    size, complete = -(-len(labels) // N_BATCHES), True
     targets = np.empty(size, dtype=np.int32)
     for _ in range(max_passes):
         moves = 0

@@ -25,7 +25,6 @@ from .kmeans import Scores, cluster_scores, k_means, leading_directions
 MEMBERSHIP_TOL = 1e-5
 MAX_DOUBLINGS = 10  # of the weight of the best draw in a consensus
 MAX_SUMS, SUM_ENTRIES = 16, 2_000_000  # partial sums of rows, and what they may hold in all
-N_SWEEPS = 2  # of the majority among neighbors, after every sample has a label
 FIT_ON = 20_000  # kept samples that k-means fits its centers on
 
 
@@ -107,29 +106,6 @@ def interpolate_labels(
     soft = np.clip(found.X, 0, None)  # the largest of a row is its label
     soft /= np.maximum(soft.sum(axis=1, keepdims=True), np.finfo(soft.dtype).tiny)
     return soft.argmax(axis=1), soft
-
-
-def propagate_labels(small: Array, samples: SampledNodes, n_clusters: int) -> Array:
-    """Labels (n,) of all samples from those of the kept ones, by majority among neighbors; roughly interpolated.
-
-    At the cost of a few passes over the edges, for labels that are refined afterwards.
-    """
-    if samples.graph is None or samples.complete:
-        return small
-    from ..kernels.moves import majority_labels
-
-    near = samples.graph.renumbered
-    kept, fixed = near.nodes(samples.indices), np.zeros(samples.graph.n_nodes, dtype=bool)
-    labels = np.full(len(fixed), -1, dtype=np.int32)
-    labels[kept], fixed[kept] = small, True
-    edges = near.weights.indptr, near.weights.indices, near.weights.data
-    sweeps_left = N_SWEEPS
-    while sweeps_left:
-        found = np.empty_like(labels)
-        map_ranges(majority_labels, len(labels), *edges, fixed, labels, n_clusters, found)
-        reached, labels = int((found >= 0).sum()) > int((labels >= 0).sum()), found
-        sweeps_left -= not reached  # the first sweeps only reach more samples
-    return near.restore(np.maximum(labels, 0)).astype(np.int64)
 
 
 def consensus(memberships: Sequence[Array], first: int = 0) -> Array:

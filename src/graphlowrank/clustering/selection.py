@@ -19,7 +19,8 @@ from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .communities import partition_cost, repeated_communities
 from .kmeans import Scores, cluster_scores, inertia, k_means
-from .labels import interpolate_labels, propagate_labels
+from .labels import interpolate_labels
+from .propagation import propagate_labels
 from .refinement import MIN_SHARE, merge, refine
 
 N_STARTS = 10  # of k-means
@@ -46,7 +47,7 @@ Method = Literal["k-means", "merged", "communities"]
 class Candidate:
     """A partition of the kept samples, or of all samples if its method is "communities"."""
 
-    labels: Array  # (n_kept,) or (n_samples,)
+    labels: Array  # (n_kept,) or (n_samples,), these as the sample graph is renumbered
     gamma: float  # gamma_samples of the low-rank matrix
     scores: str  # what k-means clustered: "whitened", "scaled" or "spectral"; "none" for communities
     method: Method  # k-means, finer clusters of k-means merged, or communities of the sample graph
@@ -151,14 +152,16 @@ def select(
     """Extend the best candidates to all samples, refine them, and return the most central of the best.
 
     Several partitions often have nearly the same cost (:func:`partition_cost` on ``evidence``, the locally scaled edge
-    weights), and which of them has the lowest depends on the draw of the kept samples. So a partition of cost c has the
-    weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and the one with the highest weighted mean agreement with all
-    others (adjusted Rand index) is returned. The candidates of one source share the weight of the best of them.
+    weights of the renumbered graph), and which of them has the lowest depends on the draw of the kept samples. So a
+    partition of cost c has the weight ``exp(-(c - c_min) / (0.04 c_min + 0.001))``, and the one with the highest
+    weighted mean agreement with all others (adjusted Rand index) is returned. The candidates of one source share the
+    weight of the best of them.
     ``gamma=0`` extends labels by majority among neighbors; more interpolates them with this penalty, so that neighbors
     can change the labels of kept samples.
     """
     assert samples.graph is not None
-    weights = samples.graph.weights
+    near = samples.graph.renumbered  # close nodes are close in memory
+    weights = near.weights
     shortlist = _shortlist(found, weights.shape[0] * n_clusters)
     rough = [_extended(one, samples, n_clusters, gamma) for one in shortlist]
     refined = map_tasks(lambda labels: _numbered(refine(weights, labels, n_clusters)), rough)
@@ -171,28 +174,34 @@ def select(
         different = (agreements[other, [best, *alternatives]] < DIFFERENT).all()
         if different and excess[other] <= 1 and len(alternatives) < MAX_ALTERNATIVES:
             alternatives.append(int(other))
+    labels = _numbered(near.restore(refined[best]))
     return Partition(
-        refined[best],
-        neighbor_shares(weights, refined[best], n_clusters),
+        labels,
+        neighbor_shares(samples.graph.weights, labels, n_clusters),
         shortlist[best],
         conductance(weights, refined[best], n_clusters),
         tuple(
-            Alternative(refined[one], conductance(weights, refined[one], n_clusters), float(agreements[one, best]))
+            Alternative(
+                _numbered(near.restore(refined[one])),
+                conductance(weights, refined[one], n_clusters),
+                float(agreements[one, best]),
+            )
             for one in alternatives
         ),
     )
 
 
 def _extended(one: Candidate, samples: SampledNodes, n_clusters: int, gamma: float) -> Array:
-    """Labels of all samples from those of a candidate, roughly."""
+    """Labels of all samples from those of a candidate, roughly; as the graph is renumbered."""
+    assert samples.graph is not None
     if one.method == "communities":
         return one.labels
+    near = samples.graph.renumbered
     if gamma == 0:
-        return propagate_labels(one.labels, samples, n_clusters)
-    assert samples.graph is not None
-    return interpolate_labels(one.labels, samples, n_clusters, samples.graph.weights.dtype, gamma=gamma, tol=ROUGH_TOL)[
-        0
-    ]
+        return propagate_labels(one.labels, near.nodes(samples.indices), near.weights)
+    dtype = near.weights.dtype
+    labels = interpolate_labels(one.labels, samples, n_clusters, dtype, gamma=gamma, tol=ROUGH_TOL)[0]
+    return labels if near.order is None else labels[near.order]
 
 
 def _numbered(labels: Array) -> Array:

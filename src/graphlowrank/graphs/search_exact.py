@@ -14,7 +14,7 @@ from .candidates import BLOCK_ENTRIES, nearest_of
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
 # Queries compared with all points at a time: faiss takes three times as long for fewer than 500, unless they are long.
 MIN_BLOCK_ROWS, MIN_LONG_ROWS, MAX_BLOCK_ROWS, LONG = 512, 64, 4096, 2000
-N_BLOCKS = 64  # at most so many, unless they are of MAX_BLOCK_ROWS
+N_BLOCKS = 32  # at most so many, unless they are of MAX_BLOCK_ROWS
 
 # In multiplications of dense matrices:
 SELECTION_COST = 50  # one pair to be ranked

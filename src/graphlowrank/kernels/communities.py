@@ -16,11 +16,10 @@ TINY = float(np.finfo(np.float64).tiny)
 
 
 @compiled()
-def nth_smallest(indptr: Array, values: Array, n: int) -> Array:
-    """Return the n-th smallest stored value of each row, or the largest if there are fewer; 0 for an empty row."""
-    found = np.zeros(indptr.shape[0] - 1)
+def nth_smallest(start: int, stop: int, indptr: Array, values: Array, n: int, found: Array) -> None:
+    """Write the n-th smallest stored value of rows start to stop, or the largest if there are fewer; 0 for none."""
     smallest = np.empty(n)
-    for row in range(found.shape[0]):
+    for row in range(start, stop):
         count = 0
         for entry in range(indptr[row], indptr[row + 1]):
             value = values[entry]
@@ -32,9 +31,7 @@ def nth_smallest(indptr: Array, values: Array, n: int) -> Array:
                 place -= 1
             smallest[place] = value
             count = min(count + 1, n)
-        if count > 0:
-            found[row] = smallest[count - 1]
-    return found
+        found[row] = smallest[count - 1] if count > 0 else 0.0
 
 
 @compiled()
@@ -80,11 +77,18 @@ def _best_community(node, indptr, indices, data, labels, degrees, volume, densit
 
 
 @compiled()
-def _empty_table(indptr: Array) -> tuple[Array, Array, Array]:
-    """Hash table for the communities of the neighbors of any node."""
-    most, n_slots = 1, 4
+def largest_degree(indptr: Array) -> int:
+    """Return the largest number of neighbors of a node."""
+    most = 1
     for node in range(indptr.shape[0] - 1):
         most = max(most, indptr[node + 1] - indptr[node])
+    return most
+
+
+@compiled()
+def _empty_table(most: int) -> tuple[Array, Array, Array]:
+    """Hash table for the communities of ``most`` neighbors."""
+    n_slots = 4
     while n_slots < 2 * most:
         n_slots *= 2
     return np.full(n_slots, EMPTY, np.int32), np.zeros(n_slots), np.empty(most, np.int64)
@@ -105,10 +109,10 @@ def _move(node: int, target: int, graph, labels, degrees, volume, pending) -> No
 @compiled()
 def propose_moves(
     start: int, stop: int, nodes: Array, graph: tuple[Array, Array, Array], labels: Array, degrees: Array,
-    volume: Array, density: float, pending: Array, targets: Array,
+    volume: Array, density: float, most: int, pending: Array, targets: Array,
 ) -> None:  # fmt: skip
     """Write the best communities of ``nodes[start:stop]`` to ``targets``; nodes that are not pending stay."""
-    table = _empty_table(graph[0])
+    table = _empty_table(most)
     for place in range(start, stop):
         node = nodes[place]
         targets[place] = labels[node]
@@ -119,10 +123,10 @@ def propose_moves(
 @compiled()
 def make_moves(
     nodes: Array, targets: Array, graph: tuple[Array, Array, Array], labels: Array, degrees: Array, volume: Array,
-    density: float, pending: Array,
+    density: float, most: int, pending: Array,
 ) -> int:  # fmt: skip
     """Move the nodes that have another target to the best community as it is now; return how many."""
-    table, moves = _empty_table(graph[0]), 0
+    table, moves = _empty_table(most), 0
     for place in range(nodes.shape[0]):
         node = nodes[place]
         pending[node] = False
@@ -142,7 +146,7 @@ def move_nodes_by_modularity(
     """Visit the nodes in the given order until hardly any moves; writes to ``labels``, which are below their number."""
     degrees, volume = volumes(*graph, labels)
     density = resolution / max(volume.sum(), TINY)
-    n, table = labels.shape[0], _empty_table(graph[0])
+    n, table = labels.shape[0], _empty_table(largest_degree(graph[0]))
     pending, complete = np.ones(n, np.bool_), True
     for _ in range(max_passes):
         moves = 0
