@@ -12,7 +12,7 @@ from ..solvers.fista import Advanced, Step
 from .losses import Loss
 from .smoothness import TwoGraphSmoothness
 
-BLOCK_BYTES = 2**20  # of the rows processed together, so that their gradient stays in the cache
+BLOCK_BYTES = 2**18  # of the rows processed together: their gradient stays in the cache, and 16 threads have work
 TILE_ROWS = 64  # of the sparse feature product; a partial tile costs as much as a full one
 DENSE_ABOVE = 0.25  # density of the feature Laplacian above which BLAS is faster than a sparse product
 
