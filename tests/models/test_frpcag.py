@@ -176,11 +176,14 @@ def test_optimality_conditions_on_graphs_with_hubs_and_isolated_nodes(seed, gamm
     assert found.X[-1, -1] == 7.0  # no edge pulls at it
 
 
-def test_as_published_all_entries_have_one_step():
+@pytest.mark.parametrize("gammas", [(0.1, 10.0), (0.0, 2.0), (2.0, 0.0)])
+def test_as_published_all_entries_have_one_step(gammas):
     X, L_s, L_f = hub_problem()
-    lipschitz = 2 * (0.1 * np.linalg.eigvalsh(L_s.toarray())[-1] + 10 * np.linalg.eigvalsh(L_f.toarray())[-1])
-    published = CompressedProblem(X, L_s, L_f, (0.1, 10.0), tol=1e-300, max_iter=20, plain=True)
-    step = proximal_step(TwoGraphSmoothness(L_s, L_f, 0.1, 10.0), data_fit("l1", X), 1 / lipschitz)
+    lipschitz = sum(
+        2 * gamma * np.linalg.eigvalsh(L.toarray())[-1] for gamma, L in zip(gammas, (L_s, L_f), strict=True)
+    )
+    published = CompressedProblem(X, L_s, L_f, gammas, tol=1e-300, max_iter=20, plain=True)
+    step = proximal_step(TwoGraphSmoothness(L_s, L_f, *gammas), data_fit("l1", X), 1 / lipschitz)
     expected = fista(step, X, tol=1e-300, max_iter=20, restart=False).X
     for compiled in (False, True):
         assert_allclose(minimize_frpcag(published, compiled=compiled).X, expected, atol=1e-10)

@@ -22,7 +22,7 @@ COMPILED_ABOVE = 2_000_000  # multiplications per iteration; below, numpy is don
 RENUMBERED_ABOVE = 50_000  # rows; neighbors are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes; reordering larger data costs more than it saves
 USUAL_CURVATURE = 10.0  # above this largest curvature, ``tighten_tol`` lowers ``tol``
-MIN_CURVATURE = 1e-6  # of the largest: steps of nodes without edges are finite
+MIN_CURVATURE = 1e-6  # of the largest: steps of entries without edges are finite
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with two transposes
 
 
@@ -187,7 +187,7 @@ def _run_fista(
     largest = float(of_samples.max() + of_features.max())
     if largest == 0:  # no graph term, or graphs without edges
         return Solution.exact(X.copy())
-    of_samples = np.maximum(of_samples, MIN_CURVATURE * largest)
+    of_samples = np.maximum(of_samples, MIN_CURVATURE * largest - of_features.min())
     if problem.tighten_tol:  # accelerated steps of 1 / curvature cover a distance in about its root of iterations
         tol *= min(1.0, (USUAL_CURVATURE / largest) ** 0.5)
     compiled = _worth_compiling(problem, loss, compiled)
