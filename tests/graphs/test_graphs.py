@@ -13,7 +13,7 @@ from graphlowrank.decoders import upsample
 from graphlowrank.graphs import Graph, as_graph, grid_graph, knn_graph, path_graph
 from graphlowrank.graphs.knn import MIN_WEIGHT
 from graphlowrank.graphs.locality import renumber
-from graphlowrank.linalg.eigen import largest_eigenvalue
+from graphlowrank.linalg.eigen import diagonal_bound, largest_eigenvalue
 from graphlowrank.reduction import kron_reduce
 from graphlowrank.sampling import draw
 from helpers import assert_is_laplacian, disjoint, random_graph
@@ -109,6 +109,23 @@ def test_largest_eigenvalue_is_a_close_upper_bound(seed, n):
         L = random_graph(n, density=0.1, seed=seed).laplacian(kind)
         top = np.linalg.eigvalsh(L.toarray())[-1]
         assert top * (1 - 1e-10) <= largest_eigenvalue(L) <= top * 1.02
+
+
+@given(seed=st.integers(0, 999), n=st.integers(2, 90), power=st.floats(0, 4))
+@settings(max_examples=40, deadline=None)
+def test_diagonal_bound_is_a_close_upper_bound(seed, n, power):
+    graph = random_graph(n, seed=seed)
+    scale = np.random.default_rng(seed).random(n) ** power  # degrees of all sizes
+    scale[0] = 0  # a node without edges
+    for kind in ("combinatorial", "normalized"):
+        L = Graph(sp.csr_array(sp.diags_array(scale) @ graph.weights @ sp.diags_array(scale))).laplacian(kind)
+        D = diagonal_bound(L)
+        # In units of D, where all entries have the same scale: D - L is positive semi-definite, and barely so.
+        root = np.divide(1, np.sqrt(D), out=np.zeros(n), where=D > 0)
+        top = np.linalg.eigvalsh(root[:, None] * L.toarray() * root)[-1]
+        assert D[0] == 0
+        assert n == 2 or 0.98 <= top <= 1 + 1e-10
+        assert np.max(D - 2.03 * L.diagonal()) <= 0
 
 
 def test_largest_eigenvalue_of_pairs():

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import array_api_strict as strict
 import cvxpy as cp
@@ -12,14 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 import graphlowrank.models.frpcag as module
 from graphlowrank._threads import limit_threads, single_threaded_libraries
-from graphlowrank.graphs import path_graph
-from graphlowrank.linalg.eigen import largest_eigenvalue
+from graphlowrank.graphs import Graph, path_graph
+from graphlowrank.linalg.eigen import diagonal_bound
 from graphlowrank.models import CompressedProblem, solve_frpcag
 from graphlowrank.models.compiled_step import compiled_step
 from graphlowrank.models.frpcag import minimize_frpcag
 from graphlowrank.models.losses import LOSSES, DataFit, make_loss
 from graphlowrank.models.smoothness import TwoGraphSmoothness
 from graphlowrank.solvers import fista, proximal_step
+from graphlowrank.solvers.fista import Advanced
 from helpers import disjoint, random_graph
 
 
@@ -131,6 +133,62 @@ def test_fista_meets_its_rate_on_a_badly_conditioned_graph():
     assert np.all(gaps <= bound)
 
 
+def hub_problem(n=60, p=40, seed=0):
+    """Data with outliers on a path of samples, and a feature graph of weak edges with a hub."""
+    rng = np.random.default_rng(seed)
+    X = np.sin(np.linspace(0, 6, n))[:, None] * rng.standard_normal(p) + (rng.random((n, p)) < 0.1) * 5.0
+    W = 0.01 * random_graph(p, seed=seed, spread=0.5).weights.toarray()
+    W[0, 1:] = W[1:, 0] = 1.0
+    return X, path_graph(n).unit_laplacian(), Graph(sp.csr_array(W)).unit_laplacian()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_hub_does_not_shorten_the_steps_of_other_features(loss):
+    """Against the slow twin, whose steps are 1 / Lipschitz constant for all entries."""
+    fast = CompressedProblem(*hub_problem(), (0.1, 10.0), loss=loss, tol=1e-7, max_iter=100_000)
+    slow = replace(fast, plain=True, tol=1e-9)
+    value, iterations = [], []
+    for one in (fast, slow):
+        found = minimize_frpcag(one, trace=True)
+        value.append(found.objective[-1])
+        # The first iteration within a millionth of the least value.
+        iterations.append(int(np.argmax(np.array(found.objective) < value[0] * (1 + 1e-6))))
+    assert value[0] <= value[1] * (1 + 1e-9)
+    assert 5 * iterations[0] < iterations[1]
+
+
+@given(seed=st.integers(0, 999), gamma_s=st.floats(0.01, 30), gamma_f=st.floats(0.01, 30))
+@settings(max_examples=20, deadline=None)
+def test_optimality_conditions_on_graphs_with_hubs_and_isolated_nodes(seed, gamma_s, gamma_f):
+    X, L_s, L_f = hub_problem(15, 10, seed)
+    alone = sp.csr_array((1, 1))  # another sample and another feature, without edges
+    L_s, L_f = sp.block_diag([L_s, alone], format="csr"), sp.block_diag([L_f, alone], format="csr")
+    X = np.pad(X, (0, 1), constant_values=7.0)
+    X[-1, 0] = np.nan  # missing, and known to the feature graph alone
+    found = solve_frpcag(X, L_s, L_f, gamma_samples=gamma_s, gamma_features=gamma_f, tol=1e-11, max_iter=100_000)
+    G = TwoGraphSmoothness(L_s, L_f, gamma_s, gamma_f).grad(found.X)
+    seen = ~np.isnan(X)
+    moved = np.abs(found.X - X) > 1e-6  # False where missing
+    assert found.converged
+    assert abs(G[~seen]).max() <= 1e-4
+    assert np.abs(G[seen]).max() <= 1 + 1e-4
+    assert_allclose(-G[moved], np.sign(found.X - X)[moved], atol=1e-4)
+    assert found.X[-1, -1] == 7.0  # no edge pulls at it
+
+
+@pytest.mark.parametrize("gammas", [(0.1, 10.0), (0.0, 2.0), (2.0, 0.0)])
+def test_as_published_all_entries_have_one_step(gammas):
+    X, L_s, L_f = hub_problem()
+    lipschitz = sum(
+        2 * gamma * np.linalg.eigvalsh(L.toarray())[-1] for gamma, L in zip(gammas, (L_s, L_f), strict=True)
+    )
+    published = CompressedProblem(X, L_s, L_f, gammas, tol=1e-300, max_iter=20, plain=True)
+    step = proximal_step(TwoGraphSmoothness(L_s, L_f, *gammas), data_fit("l1", X), 1 / lipschitz)
+    expected = fista(step, X, tol=1e-300, max_iter=20, restart=False).X
+    for compiled in (False, True):
+        assert_allclose(minimize_frpcag(published, compiled=compiled).X, expected, atol=1e-10)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_zero_gammas_return_the_data(loss):
     X, L_s, L_f = problem()
@@ -226,8 +284,9 @@ def test_feature_products_agree_for_any_cut_of_the_rows(n_rows, dense_above):
     X, L_s, L_f = problem(150, 17)
     smooth, rows, columns = TwoGraphSmoothness(L_s, L_f, 1.0, 0.5), np.ones(150), np.ones(17)
     options = {"block_bytes": n_rows * X.shape[1] * X.itemsize, "dense_above": dense_above}
-    fused = compiled_step(smooth, X, make_loss("l1"), 0.1, rows, columns, **options)
-    plain = proximal_step(smooth, data_fit("l1", X), 0.1)
+    curvature = np.linspace(5, 20, 150), np.linspace(5, 0, 17)
+    fused = compiled_step(smooth, X, make_loss("l1"), curvature, rows, columns, **options)
+    plain = proximal_step(smooth, data_fit("l1", X), 1 / np.add.outer(*curvature))
     found, expected = (fista(step, X, tol=1e-300, max_iter=5).X for step in (fused, plain))
     assert np.abs(expected - X).max() > 0.1
     assert_allclose(found, expected, atol=1e-12)
@@ -237,11 +296,11 @@ def test_threads_do_not_change_the_solution(rng):
     X = rng.standard_normal((301, 37)).astype(np.float32)
     L_s, L_f = (sp.csr_array(random_graph(n, 0.6).unit_laplacian(), dtype=np.float32) for n in X.shape)
     smooth, rows, columns = TwoGraphSmoothness(L_s, L_f, 1.0, 0.5), *(np.ones(n, np.float32) for n in X.shape)
-    lipschitz = 2 * largest_eigenvalue(L_s) + largest_eigenvalue(L_f)
+    curvature = 2 * diagonal_bound(L_s), diagonal_bound(L_f)
     answers = []
-    for n_jobs in (1, 2, 5):
+    for n_jobs in (1, 3, 5):
         with limit_threads(n_jobs), single_threaded_libraries():
-            step = compiled_step(smooth, X, make_loss("l1"), 1 / lipschitz, rows, columns, block_bytes=7 * 37 * 4)
+            step = compiled_step(smooth, X, make_loss("l1"), curvature, rows, columns, block_bytes=7 * 37 * 4)
             answers.append(fista(step, X, tol=1e-3, max_iter=1000).X)
     assert_array_equal(answers[0], answers[1])
     assert_array_equal(answers[0], answers[2])
@@ -294,6 +353,37 @@ def test_restarts_end_sooner_and_no_worse(monkeypatch):
     assert restarted.converged
     assert restarted.n_iter < 0.8 * plain.n_iter
     assert restarted.objective[-1] <= plain.objective[-1] * (1 + 1e-9)
+
+
+def test_short_steps_after_a_restart_are_no_reason_to_stop():
+    """Without momentum a step is a fraction of what it was; it counts when momentum is back, or if it is tiny."""
+
+    def run(moved_afterwards, restart):
+        momenta = []
+
+        def step(S, Z, momentum):
+            momenta.append(momentum)
+            at = len(momenta)
+            return Advanced(S, Z, 1.0 if at <= 30 else moved_afterwards, 1.0, 1.0 if at == 30 else -1.0)
+
+        found = fista(step, np.zeros(1), tol=0.1, max_iter=100, restart=restart)
+        assert found.converged
+        assert found.residual < 0.1
+        return momenta
+
+    momenta = run(0.09, restart=True)
+    assert momenta[30] == 0
+    assert momenta[-2] < 1 - (1 - momenta[29]) / 0.9 <= momenta[-1]
+    assert len(run(1e-9, restart=True)) == 31
+    assert len(run(0.09, restart=False)) == 31  # as printed in the paper
+
+
+def test_a_restart_does_not_end_the_iterations_far_from_the_minimum():
+    X, L_s, L_f = (part.astype(np.float32) for part in hub_problem(200, 30))
+    given_ = CompressedProblem(X, L_s, L_f, (3.0, 3.0), size=X.size**0.5, max_iter=100_000)
+    exact = minimize_frpcag(replace(given_, tol=1e-7)).X
+    found = minimize_frpcag(given_)
+    assert np.linalg.norm(found.X - exact) < 5e-3 * X.size**0.5
 
 
 def test_sparse_and_dense_feature_products_agree():

@@ -1,9 +1,13 @@
 """FRPCAG by ADMM along a path of gammas, against FISTA."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
+from graphlowrank._threads import limit_threads
+from graphlowrank.linalg import products
 from graphlowrank.models import CompressedProblem, solve_frpcag
 from graphlowrank.models.frpcag_path import FRPCAGPath
 from helpers import waves
@@ -27,6 +31,17 @@ def test_solutions_are_the_minima_that_fista_finds(loss, weighted, gammas):
         found = path.solve(gammas, tol=1e-6, max_iter=20_000, start=start)
         value, least = (objective(U, X, L_s, L_f, gammas, loss, weights) for U in (found.X, slow.X))
         assert_allclose(value, least, rtol=1e-4)
+
+
+def test_threads_do_not_change_the_solution():
+    X, _, L_s, L_f = waves(150, 40, noise=0.5, outliers=0.05)
+    problem = CompressedProblem(X.astype(np.float32), L_s, L_f)
+    answers = []
+    for n_jobs in (1, 3):
+        with limit_threads(n_jobs), patch.object(products, "THREADED_ABOVE", 0):
+            answers.append(FRPCAGPath(problem).solve((1.0, 0.3), tol=1e-4, max_iter=100))
+    assert_array_equal(answers[0].X, answers[1].X)
+    assert answers[0].n_iter == answers[1].n_iter > 5
 
 
 def objective(U, X, L_s, L_f, gammas, loss, weights):

@@ -12,9 +12,9 @@ from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
-# Queries compared with all points at a time: faiss takes three times as long for fewer than 500, unless they are long.
-MIN_BLOCK_ROWS, MIN_LONG_ROWS, MAX_BLOCK_ROWS, LONG = 512, 64, 4096, 2000
-N_BLOCKS = 32  # at most so many, unless they are of MAX_BLOCK_ROWS
+# Queries compared with all points at a time: faiss takes two to three times as long for fewer entries of them.
+MIN_BLOCK_ENTRIES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 2**17, 64, 4096
+N_BLOCKS = 32  # at most so many, unless they had more rows
 
 # In multiplications of dense matrices:
 SELECTION_COST = 50  # one pair to be ranked
@@ -53,7 +53,7 @@ def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
     import faiss
 
     found = np.empty((len(queries), min(n_candidates, len(points))), dtype=np.int64)
-    n, least = len(queries), MIN_LONG_ROWS if points.shape[1] >= LONG else MIN_BLOCK_ROWS
+    n, least = len(queries), max(-(-MIN_BLOCK_ENTRIES // max(queries.shape[1], 1)), MIN_BLOCK_ROWS)
     n_blocks = max(min(n // least, N_BLOCKS), -(-n // MAX_BLOCK_ROWS), 1)
 
     def search_blocks(first: int, last: int) -> None:

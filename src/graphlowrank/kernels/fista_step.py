@@ -7,7 +7,7 @@ from .products import add_weighted_rows
 L1, L2, HUBER = LOSS_CODES = 0, 1, 2  # the losses that have a loop, by Loss.kernel
 
 
-@compiled(fastmath=True)
+@compiled(fastmath=True, error_model="numpy")
 def fused_step(
     start: int,
     stop: int,
@@ -20,21 +20,22 @@ def fused_step(
     Z_next: Array,  # holds the gradient of the feature term, or zero; output
     row_weights: Array,  # (n,); an entry has the weight row_weights[i] column_weights[i, j] in the loss
     column_weights: Array,  # (n, p), zero where an entry is missing; (1, p) if none is
-    step: float,
+    row_curvature: Array,  # (n,) > 0
+    column_curvature: Array,  # (p,) >= 0; an entry has the step 1 / (row_curvature[i] + column_curvature[j])
     momentum: float,
     loss: int,
     delta: float,
-    sums: Array,  # (n, 3) output: ||Z_next - Z||^2, ||Z||^2 and <Z - S_next, S_next - S> of each row
+    sums: Array,  # (n, 3) output for each row: ||Z_next - Z||^2, ||Z||^2 and <(Z - S_next) / step, S_next - S>
 ) -> None:
     """Gradient ``A Z + Z_next``, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop."""
     zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
-    step_, momentum_, delta_ = in_precision_of(Y, step), in_precision_of(Y, momentum), in_precision_of(Y, delta)
+    momentum_, delta_ = in_precision_of(Y, momentum), in_precision_of(Y, delta)
     last = column_weights.shape[0] - 1
     for i in range(start, stop):
         z, z_next, s, y = Z[i], Z_next[i], S[i], Y[i]
         add_weighted_rows(indptr[i], indptr[i + 1], indices, data, Z, z_next)
-        weights = column_weights[min(i, last)]
-        _shrink(z, z_next, y, weights, step_, step_ * row_weights[i], loss, delta_, one)
+        weights, curvature = column_weights[min(i, last)], row_curvature[i]
+        _shrink(z, z_next, y, row_weights[i], weights, curvature, column_curvature, loss, delta_, one)
         moved, size, uphill = zero, zero, zero
         for j in range(z.shape[0]):
             s_next = z_next[j]
@@ -42,7 +43,7 @@ def fused_step(
             extrapolated = s_next + momentum_ * forward
             moved += (extrapolated - z[j]) * (extrapolated - z[j])
             size += z[j] * z[j]
-            uphill += (z[j] - s_next) * forward
+            uphill += (curvature + column_curvature[j]) * (z[j] - s_next) * forward
             s[j] = s_next
             z_next[j] = extrapolated
         sums[i, 0] = moved
@@ -50,22 +51,25 @@ def fused_step(
         sums[i, 2] = uphill
 
 
-@compiled(fastmath=True, inline="always")
-def _shrink(z, gradient, y, weights, step, row_step, loss, delta, one):  # type: ignore[no-untyped-def]
+@compiled(fastmath=True, error_model="numpy", inline="always")
+def _shrink(z, gradient, y, weight, weights, curvature, curvatures, loss, delta, one):  # type: ignore[no-untyped-def]
     """Replace the ``gradient`` of a row by the prox of ``z - step gradient``; a loop for each loss vectorizes."""
     if loss == L1:
         for j in range(z.shape[0]):
+            step = one / (curvature + curvatures[j])
             residual = z[j] - step * gradient[j] - y[j]
-            threshold = row_step * weights[j]
+            threshold = step * weight * weights[j]
             gradient[j] = y[j] + residual - min(max(residual, -threshold), threshold)
     elif loss == L2:
         for j in range(z.shape[0]):
+            step = one / (curvature + curvatures[j])
             residual = z[j] - step * gradient[j] - y[j]
-            gradient[j] = y[j] + residual / (one + (row_step + row_step) * weights[j])
+            gradient[j] = y[j] + residual / (one + (step + step) * weight * weights[j])
     else:  # HUBER; callers admit no other code
         for j in range(z.shape[0]):
+            step = one / (curvature + curvatures[j])
             residual = z[j] - step * gradient[j] - y[j]
-            threshold = row_step * weights[j]
+            threshold = step * weight * weights[j]
             inside = residual * (delta / (delta + threshold))
             soft = residual - min(max(residual, -threshold), threshold)
             gradient[j] = y[j] + (inside if abs(inside) <= delta else soft)

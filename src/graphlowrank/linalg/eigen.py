@@ -40,6 +40,18 @@ def largest_eigenvalue(L: sp.csr_array, *, exact: bool = False) -> float:
     return min(float(values[0]) * SAFETY, row_sum_bound)
 
 
+def diagonal_bound(L: sp.csr_array) -> Array:
+    """Diagonal of a matrix ``D >= L``, for a positive semi-definite ``L`` (n, n); for step sizes of the n entries.
+
+    It is the diagonal of L times the largest eigenvalue that L has when scaled to unit diagonal, at most 2 for a
+    Laplacian. Where degrees differ, it is far below ``largest_eigenvalue(L)`` for most nodes.
+    """
+    diagonal = np.maximum(L.diagonal(), 0)
+    # Where the diagonal is 0, so is the row.
+    scale = sp.diags_array(np.divide(1, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0))
+    return diagonal * largest_eigenvalue(sp.csr_array(scale @ L @ scale))
+
+
 def dense_eigenpairs(A: Array, k: int) -> tuple[Array, Array]:
     """Largest k eigenvalues, in descending order, and eigenvectors (n, k) of a matrix, symmetric up to rounding."""
     n = len(A)

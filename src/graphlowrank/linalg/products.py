@@ -69,12 +69,12 @@ class GroundedLaplacian:
         return (sp.diags_array(self.degrees[d], format="csr") - self.weights[d][:, d]).tocsr()
 
 
-def product(A: Any, B: Array, out: Array | None = None) -> Array:
+def product(A: Any, B: Array, out: Array | None = None, *, n_blocks: int = PRODUCT_BLOCKS) -> Array:
     """Return ``A @ B`` of two matrices, the second one dense; large ones by blocks of rows, in threads."""
     if not isinstance(A, np.ndarray):
         return A @ B
     out = np.empty((A.shape[0], B.shape[1]), dtype=A.dtype) if out is None else out
-    n_blocks = min(PRODUCT_BLOCKS, A.shape[0])
+    n_blocks = min(n_blocks, A.shape[0])
 
     def rows(first: int, last: int) -> None:
         for block in range(first, last):

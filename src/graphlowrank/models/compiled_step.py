@@ -12,7 +12,7 @@ from ..solvers.fista import Advanced, Step
 from .losses import Loss
 from .smoothness import TwoGraphSmoothness
 
-BLOCK_BYTES = 2**20  # of the rows processed together, so that their gradient stays in the cache
+BLOCK_BYTES = 2**18  # of the rows processed together: their gradient stays in the cache, and 16 threads have work
 TILE_ROWS = 64  # of the sparse feature product; a partial tile costs as much as a full one
 DENSE_ABOVE = 0.25  # density of the feature Laplacian above which BLAS is faster than a sparse product
 
@@ -24,7 +24,7 @@ def compiled_step(
     smooth: TwoGraphSmoothness,
     X: Array,
     loss: Loss,
-    step: float,
+    curvature: tuple[Array, Array],
     sample_weights: Array,
     feature_weights: Array,
     observed: Array | None = None,
@@ -34,13 +34,15 @@ def compiled_step(
 ) -> Step:
     """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG; ``observed`` is False where X is imputed.
 
-    BLAS is called from several threads at once; limit it to one thread each meanwhile.
+    The step of an entry is 1 / (``curvature`` of its sample + that of its feature). BLAS is called from several threads
+    at once; limit it to one thread each meanwhile.
     """
     from ..kernels.fista_step import fused_step
 
     L = smooth.L_samples.tocsr()
     scaled = L.data * np.asarray(2 * smooth.gamma_samples, dtype=X.dtype)
     data_matrix = np.ascontiguousarray(X)
+    of_rows, of_columns = (part.astype(X.dtype) for part in curvature)
     spare = np.empty_like(data_matrix)
     sums = np.empty((X.shape[0], 3), dtype=X.dtype)
     feature_gradient = _feature_gradient(smooth, X.dtype, dense_above)
@@ -55,7 +57,7 @@ def compiled_step(
             feature_gradient(low, high, Z, Z_next)
             fused_step(
                 low, high, L.indptr, L.indices, scaled, data_matrix, S, Z, Z_next,
-                sample_weights, column_weights, step, momentum, loss.kernel, loss.delta, sums,
+                sample_weights, column_weights, of_rows, of_columns, momentum, loss.kernel, loss.delta, sums,
             )  # fmt: skip
 
     def advance(S: Array, Z: Array, momentum: float) -> Advanced:

@@ -11,18 +11,18 @@ from .._backend import namespace
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..graphs.locality import breadth_first_order, renumber
-from ..linalg.eigen import largest_eigenvalue
 from ..solvers.fista import Callback, fista, proximal_step
 from ..solvers.solution import Solution
 from .compiled_step import compiled_step
 from .losses import DataFit, Loss, make_loss
 from .small_solver import CompressedProblem, SmallSolver
-from .smoothness import TwoGraphSmoothness
+from .smoothness import TwoGraphSmoothness, curvature
 
 COMPILED_ABOVE = 2_000_000  # multiplications per iteration; below, numpy is done before a compiler has started
 RENUMBERED_ABOVE = 50_000  # rows; neighbors are then far apart in memory
 COPIED_UP_TO = 100_000_000  # bytes; reordering larger data costs more than it saves
-USUAL_LIPSCHITZ = 10.0  # above this Lipschitz constant, ``tighten_tol`` lowers ``tol``
+USUAL_CURVATURE = 10.0  # above this largest curvature, ``tighten_tol`` lowers ``tol``
+MIN_CURVATURE = 1e-6  # of the largest: steps of entries without edges are finite
 DENSE_FEATURES_UP_TO = 1024  # a dense Laplacian of 4 MB beats scipy's sparse product with two transposes
 
 
@@ -182,12 +182,14 @@ def _run_fista(
     start = X if problem.X0 is None else problem.X0
     X = X if observed is None else np.where(observed, X, start).astype(X.dtype, copy=False)
     L_features: Any = problem.L_features
-    terms = zip(problem.gammas, (problem.L_samples, L_features), strict=True)
-    lipschitz = sum((2 * gamma * largest_eigenvalue(L, exact=problem.plain) for gamma, L in terms if gamma), 0.0)
-    if lipschitz == 0:  # no graph term, or graphs without edges
+    terms = zip((problem.L_samples, L_features), problem.gammas, X.shape, strict=True)
+    of_samples, of_features = (curvature(*term, uniform=problem.plain) for term in terms)
+    largest = float(of_samples.max() + of_features.max())
+    if largest == 0:  # no graph term, or graphs without edges
         return Solution.exact(X.copy())
-    if problem.tighten_tol:  # accelerated steps of 1 / L cover a distance in about sqrt(L) iterations
-        tol *= min(1.0, (USUAL_LIPSCHITZ / lipschitz) ** 0.5)
+    of_samples = np.maximum(of_samples, MIN_CURVATURE * largest - of_features.min())
+    if problem.tighten_tol:  # accelerated steps of 1 / curvature cover a distance in about its root of iterations
+        tol *= min(1.0, (USUAL_CURVATURE / largest) ** 0.5)
     compiled = _worth_compiling(problem, loss, compiled)
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= dense_up_to:
         L_features = L_features.toarray()
@@ -198,9 +200,10 @@ def _run_fista(
     weights = rows[:, None] * columns if weighted else 1.0
     fit = DataFit(loss, X, weights if observed is None else weights * observed.astype(X.dtype))
     if compiled:
-        step = compiled_step(smooth, X, loss, 1 / lipschitz, rows, columns, observed)
+        step = compiled_step(smooth, X, loss, (of_samples, of_features), rows, columns, observed)
     else:
-        step = proximal_step(smooth, fit, 1 / lipschitz)
+        steps = 1 / np.add.outer(of_samples, of_features)
+        step = proximal_step(smooth, fit, namespace(X).asarray(steps, dtype=X.dtype))
     with single_threaded_libraries():
         return fista(
             step,

@@ -3,9 +3,23 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._backend import namespace
 from .._typing import Array
+from ..linalg.eigen import diagonal_bound, largest_eigenvalue
 from ..linalg.products import spmm
+
+
+def curvature(L: Any, gamma: float, n_nodes: int, *, uniform: bool) -> Array:
+    """(n_nodes,) diagonal of a matrix >= the Hessian ``2 gamma L`` of one term, for step sizes.
+
+    ``uniform``: equal entries, the largest eigenvalue. Otherwise each is in proportion to the node's degree.
+    """
+    if not gamma:
+        return np.zeros(n_nodes)
+    bound = np.full(n_nodes, largest_eigenvalue(L, exact=True)) if uniform else diagonal_bound(L)
+    return 2 * gamma * bound.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

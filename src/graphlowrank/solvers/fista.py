@@ -6,7 +6,7 @@ third of the iterations at the same stopping rule, and ends closer to the optimu
 
 from collections.abc import Callable
 from math import sqrt
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .._backend import namespace, norm
 from .._typing import Array
@@ -24,7 +24,7 @@ class Advanced(NamedTuple):
     Z: Array
     moved: float  # ||Z_next - Z||
     size: float  # ||Z||
-    uphill: float  # <Z - S_next, S_next - S>: positive where momentum points uphill
+    uphill: float  # <(Z - S_next) / step, S_next - S>: positive where momentum points uphill
 
 
 Step = Callable[[Array, Array, float], Advanced]
@@ -44,18 +44,22 @@ class Smooth(Protocol):
 class Proximable(Protocol):
     """A convex term with a proximal map."""
 
-    def prox(self, X: Array, step: float) -> Array:
-        """``argmin_U term(U) + ||U - X||^2 / (2 step)``."""
+    def prox(self, X: Array, step: Any) -> Array:
+        """``argmin_U term(U) + sum (U - X)^2 / (2 step)``; a term of separate entries takes a step for each."""
 
 
-def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: float) -> Step:
-    """Return the step of Algorithm 1 in plain array operations; ``step`` is 1 / Lipschitz constant."""
+def proximal_step(smooth: Smooth, nonsmooth: Proximable, step: Any) -> Step:
+    """Return the step of Algorithm 1 in plain array operations.
+
+    ``step`` is 1 / Lipschitz constant, or an array of steps for the entries: the reciprocals of a diagonal matrix that
+    is at least the Hessian of ``smooth``.
+    """
 
     def advance(S: Array, Z: Array, momentum: float) -> Advanced:
         S_next = nonsmooth.prox(Z - step * smooth.grad(Z), step)
         forward = S_next - S
         Z_next = S_next + momentum * forward
-        uphill = float(namespace(Z).sum((Z - S_next) * forward))
+        uphill = float(namespace(Z).sum((Z - S_next) * forward / step))
         return Advanced(S_next, Z_next, norm(Z_next - Z), norm(Z), uphill)
 
     return advance
@@ -83,7 +87,8 @@ def fista(
     tol, max_iter, size
         Stop when the extrapolated point moves by less than ``tol`` relative to its norm, that is
         ``||Z_{j+1} - Z_j||^2 < tol^2 ||Z_j||^2``, or relative to ``size`` if that is smaller; and the iterations
-        allowed.
+        allowed. After a restart the change is multiplied until momentum is back: steps without momentum are short, also
+        far from the minimum.
     restart
         Whether to reset the momentum where it points uphill; Algorithm 1 as printed does not.
     objective, callback
@@ -91,14 +96,16 @@ def fista(
     """
     S, Z, t = X0 + 0, X0 + 0, 1.0
     values: list[float] = []
-    change, n_iter = float("inf"), 0
+    change, lost, n_iter = float("inf"), 0.0, 0  # lost: the momentum before the last restart
     while n_iter < max_iter and not change < tol:
         t_next = (1 + sqrt(1 + 4 * t * t)) / 2
-        S, Z, moved, length, uphill = step(S, Z, (t - 1) / t_next)
+        momentum = (t - 1) / t_next
+        S, Z, moved, length, uphill = step(S, Z, momentum)
         change = moved / max(length if size is None else min(length, size), TINY)
+        change *= max(1.0, (1 - momentum) / (1 - lost))  # steps of equal gradients add up to 1 / (1 - momentum) of one
         t, n_iter = t_next, n_iter + 1
         if restart and uphill > 0:
-            Z, t = S + 0, 1.0
+            Z, t, lost = S + 0, 1.0, momentum
         if objective is not None:
             values.append(objective(S))
         if callback is not None:

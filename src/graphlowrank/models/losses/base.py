@@ -57,6 +57,6 @@ class DataFit:
         """Value at X."""
         return float(namespace(X).sum(self.weights * self.loss.value(X - self.Y)))
 
-    def prox(self, X: Array, step: float) -> Array:
-        """Proximal map of ``step`` times the term."""
+    def prox(self, X: Array, step: Any) -> Array:
+        """Proximal map of ``step`` times the term; each entry may have a step."""
         return self.loss.prox(X, self.Y, self.weights * step)
