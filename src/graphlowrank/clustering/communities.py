@@ -109,7 +109,7 @@ def _move(graph: CSR, labels: Array, order: Array, resolution: float, max_passes
 
     move = move_in_batches if len(labels) > THREADED_ABOVE else move_nodes_by_modularity
     move(graph, labels, order, resolution, max_passes)
-    return int(number_in_order(labels, order))
+    return number_in_order(labels, order)
 
 
 def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> None:
@@ -117,18 +117,23 @@ def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, 
 
     They see the communities as they were before the batch. The nodes then move one after another.
     """
-    from ..kernels.communities import MOVED_TOL, TINY, make_moves, propose_moves, volumes
+    from ..kernels.communities import MOVED_TOL, TINY, empty_table, make_moves, propose_moves, volumes, widest_row
 
-    degrees, volume = volumes(*graph, labels)
-    state = graph, labels, degrees, volume, resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool)
-    size, pending, complete = -(-len(labels) // N_BATCHES), state[-1], True
+    degrees, volume, _ = volumes(graph, labels)
+    density, pending, complete = resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool), True
+    state = *graph, labels, degrees, volume, density, pending
+    size, widest = -(-len(labels) // N_BATCHES), widest_row(graph)
     targets = np.empty(size, dtype=np.int32)
+
+    def propose(start: int, stop: int, nodes: Array) -> None:
+        propose_moves(start, stop, nodes, targets, *state, *empty_table(widest))
+
     for _ in range(max_passes):
         moves = 0
         for first in range(0, len(labels), size):
             nodes = order[first : first + size]
-            map_ranges(propose_moves, len(nodes), nodes, *state, targets)
-            moves += make_moves(nodes, targets, *state)
+            map_ranges(propose, len(nodes), nodes)
+            moves += make_moves(nodes, targets, *state, *empty_table(widest))
         if moves <= MOVED_TOL * len(labels):
             if complete:
                 break
