@@ -8,6 +8,8 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache
 
+KERNELS: list[Any] = []  # all that are loaded
+
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a kernel on first use, without the GIL, and cache it on disk if possible.
@@ -22,6 +24,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any
         kernel = njit(**options)(function)
         with suppress(RuntimeError):  # neither the package's folder nor the user's cache is writable
             setattr(kernel, "_cache", ForgivingCache(function))  # noqa: B010  njit(cache=True) sets numba's own
+        KERNELS.append(kernel)
         return kernel
 
     return decorate
