@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from ._warmup import warmup as warmup
     from .decoders import LowRankMatrix as LowRankMatrix
     from .estimators import CompressiveClustering as CompressiveClustering
     from .estimators import CompressivePCA as CompressivePCA
@@ -36,6 +37,7 @@ _HOME = {
     "diagnose": ".guarantees",
     "load": ".estimators.persistence",
     "plan": ".estimators.plan",
+    "warmup": "._warmup",
 }
 _MODULES = {
     "anndata": ".anndata",

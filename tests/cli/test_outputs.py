@@ -85,6 +85,7 @@ RUNS = {
     "cluster": ("cluster:run_cluster", "x.npy -o out.csv"),
     "recover": ("recover:run_recover", "x.npy -o out.csv"),
     "plan": ("plan:run_plan", "x.npy"),
+    "warmup": ("warmup:run_warmup", ""),
     "video": ("video:run_video", "frames.npy -b out.npy"),
     "reconstruct": ("reconstruct:run_reconstruct", "sino.npy -o out.npy"),
 }

@@ -61,7 +61,7 @@ def test_equal_weights_and_copies():
 def test_nth_smallest_is_that_of_a_sort(seed, n):
     W = random_graph(seed)
     found = np.empty(W.shape[0])
-    nth_smallest(0, W.shape[0], W.indptr, W.data, n, found)
+    nth_smallest(0, W.shape[0], W.indptr, W.data, np.empty(n), found)
     for row in range(30):
         values = np.sort(W.data[W.indptr[row] : W.indptr[row + 1]])
         assert found[row] == (values[:n][-1] if len(values) else 0)

@@ -50,7 +50,7 @@ def test_one_sweep_is_the_dense_majority(n, k, seed):
     rng = np.random.RandomState(seed)
     W = random_graph(n, seed).weights
     labels, fixed, found = rng.randint(-1, k, size=n), rng.random_sample(n) < 0.3, np.empty(n, dtype=np.int64)
-    majority_labels(0, n, W.indptr, W.indices, W.data, fixed, labels, k, found)
+    majority_labels(0, n, W.indptr, W.indices, W.data, fixed, labels, np.zeros(k), found)
     links = W.toarray() @ (labels[:, None] == np.arange(k))
     own = np.where(labels >= 0, links[np.arange(n), labels], 0)
     expected = np.where(fixed | (links.max(axis=1) == own), labels, links.argmax(axis=1))

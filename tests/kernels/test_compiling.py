@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 from numba import config
+from numba.core.caching import _CacheLocator
 
 from graphlowrank.kernels.compiling import ForgivingCache, compiled
 
@@ -57,3 +58,26 @@ def test_a_full_disk_is_one_warning(folder, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert kernel(3.0) == 6  # compiled for another type, without a second warning
+
+
+def refuse(*_):
+    raise OSError(30, "Read-only file system")
+
+
+def test_a_read_only_cache_folder_is_not_used(folder, monkeypatch):
+    given = folder / "file" / "cache"
+    given.parent.write_text("no folder can be made in here")
+    monkeypatch.setattr(config, "CACHE_DIR", str(given))
+    kernel = compiled()(double)
+    assert kernel(3) == 6
+    assert kernel.stats.cache_path != str(given)
+
+
+def test_without_any_writable_folder_code_is_compiled_and_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(_CacheLocator, "ensure_cache_path", refuse)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel = compiled()(double)
+        assert kernel(3) == 6
+    assert kernel.stats.cache_path is None
+    assert not list(folder.rglob("*.nb?"))

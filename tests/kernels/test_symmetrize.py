@@ -1,12 +1,11 @@
 """The symmetric graph of neighbor lists beside scipy's maximum of the matrix and its transpose."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphlowrank._threads import limit_threads
-from graphlowrank.graphs import knn
+from graphlowrank.graphs.knn import symmetrized
 
 
 def neighbor_lists(n, k, seed, dtype):
@@ -22,20 +21,10 @@ def neighbor_lists(n, k, seed, dtype):
 )  # fmt: skip
 def test_merged_lists_are_the_maximum_with_the_transpose(n, k, seed, dtype, n_jobs):
     values, lists = neighbor_lists(n, min(k, n - 1), seed, dtype)
-    expected = knn._symmetric(values, lists)  # of scipy, for small graphs
+    expected = symmetrized(values, lists)  # of scipy, for small graphs
     expected.sort_indices()
     with limit_threads(n_jobs):
-        found = knn._merged(values, lists)
+        found = symmetrized(values, lists, compiled_above=0)
     for part in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
         assert getattr(found, part).dtype == getattr(expected, part).dtype
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_large_graphs_are_merged(n_jobs, monkeypatch):
-    values, lists = neighbor_lists(300, 6, 0, np.float32)
-    expected = knn._symmetric(values, lists)
-    monkeypatch.setattr(knn, "COMPILED_ABOVE", 0)
-    with limit_threads(n_jobs):
-        found = knn._symmetric(values, lists)
-    assert (found != expected).nnz == 0

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from .. import __version__
 from .._literals import TomographyLoss
-from .console import PLOT_EXTRAS, HarnessCommand, brief_errors, print_result, require_packages, show_progress
+from .console import PLOT_EXTRAS, HarnessCommand, brief_errors, print_result, require_packages, show_progress, to_json
 from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
 from .options import AsJson, Debug, FitCommand, ReportPage, Seed, Threads, registered, with_table_options
 
@@ -72,6 +72,21 @@ def bench_command() -> None:
 @app.command("reproduce", cls=HarnessCommand)
 def reproduce_command() -> None:
     """Reproduce the tables and figures of the CPCA paper, and compare with the published numbers."""
+
+
+@app.command("warmup")
+def warmup_command(*, as_json: AsJson = False, debug: Debug = False) -> None:
+    """Compile all kernels into the cache on disk, for instance while a container image is built.
+
+    Without it, the first fit compiles what it needs. Set NUMBA_CACHE_DIR to choose the folder, here and for the fits.
+    """
+    with brief_errors(debug=debug):
+        with show_progress() as show:
+            from .warmup import run_warmup
+
+            show("compiling")
+            record, text = run_warmup()
+        typer.echo(to_json(record) if as_json else text)
 
 
 @app.command("video")

@@ -43,7 +43,7 @@ def locally_scaled(weights: sp.csr_array) -> sp.csr_array:
     def find_scales(start: int, stop: int) -> None:
         entries = slice(indptr[start], indptr[stop])
         squares[entries] = -np.log(np.maximum(weights.data[entries] / largest, np.finfo(weights.dtype).tiny))
-        nth_smallest(start, stop, indptr, squares, LOCAL_NEIGHBOR, scales)
+        nth_smallest(start, stop, indptr, squares, np.empty(LOCAL_NEIGHBOR), scales)
         scales[start:stop] = np.sqrt(scales[start:stop])
 
     def scale(start: int, stop: int) -> None:
@@ -147,7 +147,7 @@ def _move(graph: CSR, labels: Array, order: Array, resolution: float, max_passes
 
     move = move_in_batches if len(labels) > THREADED_ABOVE else move_nodes_by_modularity
     move(graph, labels, order, resolution, max_passes)
-    return int(number_in_order(labels, order))
+    return number_in_order(labels, order)
 
 
 def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> None:
@@ -155,19 +155,23 @@ def move_in_batches(graph: CSR, labels: Array, order: Array, resolution: float, 
 
     They see the communities as they were before the batch. The nodes then move one after another.
     """
-    from ..kernels.communities import MOVED_TOL, TINY, largest_degree, make_moves, propose_moves, volumes
+    from ..kernels.communities import MOVED_TOL, TINY, empty_table, make_moves, propose_moves, volumes, widest_row
 
-    degrees, volume = volumes(*graph, labels)
-    density, pending = resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool)
-    state = graph, labels, degrees, volume, density, largest_degree(graph[0]), pending
-    size, complete = -(-len(labels) // N_BATCHES), True
+    degrees, volume, _ = volumes(graph, labels)
+    density, pending, complete = resolution / max(volume.sum(), TINY), np.ones(len(labels), dtype=bool), True
+    state = *graph, labels, degrees, volume, density, pending
+    size, widest = -(-len(labels) // N_BATCHES), widest_row(graph)
     targets = np.empty(size, dtype=np.int32)
+
+    def propose(start: int, stop: int, nodes: Array) -> None:
+        propose_moves(start, stop, nodes, targets, *state, *empty_table(widest))
+
     for _ in range(max_passes):
         moves = 0
         for first in range(0, len(labels), size):
             nodes = order[first : first + size]
-            map_ranges(propose_moves, len(nodes), nodes, *state, targets)
-            moves += make_moves(nodes, targets, *state)
+            map_ranges(propose, len(nodes), nodes)
+            moves += make_moves(nodes, targets, *state, *empty_table(widest))
         if moves <= MOVED_TOL * len(labels):
             if complete:
                 break

@@ -45,8 +45,6 @@ def k_means(
     fit_on
         Fit the centers on so many random points; None for all.
     """
-    from ..kernels.k_means import k_means_run, nearest_centers
-
     n = len(points)
     columns = np.ascontiguousarray(points.T, dtype=np.float64)
     given = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
@@ -55,18 +53,75 @@ def k_means(
     if fit_on is not None and fit_on < n:
         drawn = check_random_state(random_state).choice(n, fit_on, replace=False)
         part, part_weights = np.ascontiguousarray(columns[:, drawn]), given[drawn]
-    n_uniforms = 1 + (n_clusters - 1) * (2 + int(np.log(n_clusters)))  # trials of k-means++ as in scikit-learn
-    starts = check_random_state(random_state).random_sample((n_init, n_uniforms))
-    tol = TOL * float(part.var(axis=1).mean())
+    rng = check_random_state(random_state)
+    n_trials = 2 + int(np.log(n_clusters))  # as in scikit-learn
+    starts = [(rng.random_sample(), rng.random_sample((n_clusters - 1, n_trials))) for _ in range(n_init)]
 
-    def run(uniforms: Array) -> tuple[float, Array]:
-        centers = np.empty((n_clusters, len(part)))
-        return k_means_run(part, part_weights, uniforms, tol, MAX_ITER, centers), centers
+    def run(start: tuple[float, Array]) -> tuple[float, Array]:
+        centers = _seed_centers(part, part_weights, *start)
+        return _iterate(part, part_weights, centers), centers
 
-    _, centers = min(map_tasks(run, starts) if n_init > 1 else [run(starts[0])], key=lambda found: found[0])
-    labels, squared = np.zeros(n, dtype=np.int64), np.empty(n)
-    nearest_centers(columns, centers, labels, squared)
-    return labels
+    found = map_tasks(run, starts) if n_init > 1 else [run(starts[0])]
+    _, centers = min(found, key=lambda one: one[0])
+    return _assign(columns, centers)[0]
+
+
+def _assign(points: Array, centers: Array) -> tuple[Array, Array]:
+    """Nearest center (n,) of each point, a column of (d, n), and its squared distance."""
+    from ..kernels.k_means import TILE, nearest_centers
+
+    labels, squared = np.empty(points.shape[1], dtype=np.int64), np.empty(points.shape[1])
+    nearest_centers(points, centers, np.empty((6, TILE)), labels, squared)
+    return labels, squared
+
+
+def _seed_centers(points: Array, weights: Array, first: float, uniforms: Array) -> Array:
+    """Centers (n_clusters, d) by k-means++ (Arthur and Vassilvitskii, 2007) from given random numbers.
+
+    ``first`` draws the first center, the rows of ``uniforms`` (n_clusters - 1, n_trials) the trials for each other one.
+    """
+    from ..kernels.k_means import FAR, TILE, distances_to_trials
+
+    n, totals = points.shape[1], np.empty((4, TILE))
+    chosen = min(int(np.searchsorted(np.cumsum(weights), first * weights.sum(), side="right")), n - 1)
+    centers, closest = [points[:, chosen]], np.empty((1, n))
+    distances_to_trials(points, points[:, chosen][None].copy(), totals, np.full(n, FAR), closest)
+    for numbers in uniforms:
+        cumulative = np.cumsum(weights * closest[0])
+        drawn = np.minimum(np.searchsorted(cumulative, numbers * cumulative[-1]), n - 1)
+        trials, squared = np.ascontiguousarray(points[:, drawn].T), np.empty((len(drawn), n))
+        distances_to_trials(points, trials, totals, closest[0], squared)
+        best = int((squared @ weights).argmin())
+        centers.append(trials[best])
+        closest = squared[best : best + 1]
+    return np.array(centers)
+
+
+def _iterate(points: Array, weights: Array, centers: Array) -> float:
+    """Move the centers by Lloyd's iterations; return the weighted sum of squared distances.
+
+    A center that loses all its points moves to the point farthest from its own.
+    """
+    from ..kernels.k_means import add_points
+
+    tol = TOL * float(points.var(axis=1).mean())
+    labels, squared = _assign(points, centers)
+    for _ in range(MAX_ITER):
+        sums, mass = np.zeros((len(points), len(centers))), np.zeros(len(centers))
+        add_points(points, weights, labels, sums, mass)
+        for empty in np.flatnonzero(mass == 0):
+            far = int(squared.argmax())
+            moved = weights[far] * points[:, far]
+            sums[:, labels[far]] -= moved
+            mass[labels[far]] -= weights[far]
+            sums[:, empty], mass[empty], squared[far] = moved, weights[far], 0
+        means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1), centers.T).T
+        shift = float(np.sum((means - centers) ** 2))
+        centers[:] = means
+        before, (labels, squared) = labels, _assign(points, centers)
+        if shift <= tol or np.array_equal(before, labels):
+            break
+    return float(weights @ squared)
 
 
 def inertia(points: Array, labels: Array, weights: Array | None = None) -> float:

@@ -31,10 +31,15 @@ def propagate_labels(small: Array, kept: Array, weights: sp.csr_array) -> Array:
         return labels.astype(np.int64)
     from ..kernels.moves import majority_labels
 
+    edges = weights.indptr, weights.indices, weights.data
+
+    def sweep(start: int, stop: int, labels: Array, found: Array) -> None:
+        majority_labels(start, stop, *edges, fixed, labels, np.zeros(n_labels), found)
+
     sweeps_left, n_reached = N_SWEEPS, len(kept)
     while sweeps_left:
         found = np.empty_like(labels)
-        map_ranges(majority_labels, n, weights.indptr, weights.indices, weights.data, fixed, labels, n_labels, found)
+        map_ranges(sweep, n, labels, found)
         before, n_reached, labels = n_reached, int((found >= 0).sum()), found
         sweeps_left -= n_reached == before  # the first sweeps only reach more nodes
     return labels.astype(np.int64)

@@ -8,21 +8,28 @@ import scipy.sparse as sp
 
 from .._typing import Array
 
-COMPILED_ABOVE = 10_000  # edges; below, numpy is as fast
+COMPILED_ABOVE = 20_000  # edges; below, numpy is as fast
 MAX_PASSES = 30
 MOVED_TOL = 1e-4  # share of nodes that may still move in the last pass
 MIN_GAIN = 1e-10  # of a move, in a sum of n_clusters terms of at most 1
 MIN_SHARE = 0.1  # of the mean volume: what a cluster lacks of it counts as weight that leaves it, see conductance
 
 
-def refine(weights: sp.csr_array, labels: Array, n_clusters: int, *, min_share: float = MIN_SHARE) -> Array:
+def refine(
+    weights: sp.csr_array,
+    labels: Array,
+    n_clusters: int,
+    *,
+    min_share: float = MIN_SHARE,
+    compiled_above: int = COMPILED_ABOVE,
+) -> Array:
     """Move nodes to clusters of their neighbors while the mean conductance falls.
 
     Each pass finds the nodes whose move would gain, then moves them one after another if it still does. No cluster is
     emptied, and isolated nodes stay. ``weights`` are symmetric; the new labels (n_nodes,) never raise the conductance.
     ``min_share`` is that of :func:`graphlowrank.metrics.conductance`.
     """
-    make_pass = _compiled_pass if weights.nnz > COMPILED_ABOVE else _plain_pass
+    make_pass = _compiled_pass if weights.nnz > compiled_above else _plain_pass
     labels = labels.astype(np.int64)
     for _ in range(MAX_PASSES):
         if make_pass(weights, labels, n_clusters, min_share) <= MOVED_TOL * len(labels):

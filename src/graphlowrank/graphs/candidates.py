@@ -53,6 +53,8 @@ def _compiled_nearest(
     squared = np.empty((len(queries), n_neighbors), dtype=X.dtype)
     indices = np.empty((len(queries), n_neighbors), dtype=np.int64)
     sides = [_kernel_rows(side, X.dtype) for side in (queries, X)]
+    # One type of numbers, or the kernel would be compiled again for another.
+    order, candidates = (np.ascontiguousarray(numbers, dtype=np.int32) for numbers in (order, candidates))
     map_ranges(kernel, len(queries), order, *sides, candidates, themselves, squared, indices)
     return squared, indices
 

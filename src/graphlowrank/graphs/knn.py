@@ -85,22 +85,22 @@ def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: 
     """Symmetric graph of neighbor lists (n, k) with Gaussian edge weights."""
     mean = float(distances.mean(dtype=np.float64))
     if bandwidth == "published":
-        return Graph(_symmetric(_published_weights(distances, mean), indices), validate=False)
+        return Graph(symmetrized(_published_weights(distances, mean), indices), validate=False)
     values = gaussian_weights(distances, float(bandwidth) * mean)
     if order is None or len(indices) <= RENUMBERED_ABOVE:
-        return Graph(_symmetric(values, indices), validate=False)
+        return Graph(symmetrized(values, indices), validate=False)
     # Symmetrizing is faster in the cache-friendly numbering, and later steps use the graph in both numberings.
     position = inverse_order(order)
-    near = Renumbered(_symmetric(values[order], position[indices[order]]), order)
+    near = Renumbered(symmetrized(values[order], position[indices[order]]), order)
     graph = Graph(renumber(near.weights, position).weights, order, validate=False)
     graph.__dict__["renumbered"] = near  # fills the cached property
     return graph
 
 
-def _symmetric(values: Array, indices: Array) -> sp.csr_array:
+def symmetrized(values: Array, indices: Array, *, compiled_above: int = COMPILED_ABOVE) -> sp.csr_array:
     """Symmetric edge weights from neighbor lists (n, k): the larger one where both ends list each other."""
     n, k = indices.shape
-    if n * k > COMPILED_ABOVE:
+    if n * k > compiled_above:
         return _merged(values, indices)
     # Row pointers of 32 bits too: scipy would widen both index arrays to the wider type.
     index = np.int32 if n * k < 2**30 else np.int64

@@ -7,14 +7,13 @@ points by one matrix product: as many operations as one query at a time, at the 
 import numpy as np
 
 from .._typing import Array
-from .compiling import compiled, in_precision_of
+from .compiling import compiled
 
 QUERIES = 2048  # per block; their lists of candidates stay in the L2 cache
 POINTS = 256  # of a cell per product
 FAR = 3e38  # larger than any squared distance
 
 
-@compiled(fastmath=True)
 def search_cells(
     start: int,
     stop: int,
@@ -26,51 +25,63 @@ def search_cells(
     found: Array,  # (n, n_candidates) output: points, in no order; -1 where the cells hold too few
 ) -> None:
     """Nearest points to each point (itself among them) in the cells that it probes, for blocks start <= b < stop."""
-    n, dimension = points.shape
-    n_cells, n_probes, n_found = len(cell_starts) - 1, probes.shape[1], found.shape[1]
-    gathered = np.empty((QUERIES, dimension), points.dtype)
-    ends = np.empty(n_cells + 1, np.int64)
-    visitors, own = np.empty(QUERIES * n_probes, np.int32), np.empty(QUERIES, points.dtype)
-    zero = in_precision_of(points, 0.0)
-    best, who = np.empty((QUERIES, n_found), points.dtype), np.empty((QUERIES, n_found), np.int32)
+    n_probes, n_found = probes.shape[1], found.shape[1]
+    gathered, own = np.empty((QUERIES, points.shape[1]), points.dtype), np.empty(QUERIES, points.dtype)
+    ends, visitors = np.empty(len(cell_starts), np.int64), np.empty(QUERIES * n_probes, np.int32)
+    best = np.empty((QUERIES, n_found), points.dtype)
+    _search(
+        start, stop, points, squares, centers, cell_starts, probes, found, gathered, own, ends, visitors, best
+    )  # fmt: skip
+
+
+@compiled(fastmath=True)
+def _search(
+    start: int, stop: int, points: Array, squares: Array, centers: Array, cell_starts: Array, probes: Array,
+    found: Array, gathered: Array, own: Array, ends: Array, visitors: Array, best: Array,
+) -> None:  # fmt: skip
+    n, n_cells, n_probes = points.shape[0], len(cell_starts) - 1, probes.shape[1]
+    zero = points.dtype.type(0)  # a float64 would turn float32 arithmetic into float64
     for block in range(start, stop):
         low, high = block * QUERIES, min((block + 1) * QUERIES, n)
-        best[:], who[:] = FAR, -1
+        for query in range(low, high):
+            for k in range(found.shape[1]):
+                best[query - low, k], found[query, k] = FAR, -1
         for first_probe, last_probe in ((0, 1), (1, n_probes)):  # the nearest cell first: it rejects most others
-            _list_visitors(probes[low:high, first_probe:last_probe], ends, visitors)
+            _list_visitors(low, high, first_probe, last_probe, probes, ends, visitors)
             begin = 0
             for cell in range(n_cells):
                 end = ends[cell]
                 for k in range(end - begin):
-                    query = low + visitors[begin + k]
+                    query = visitors[begin + k]
                     own[k] = _seen_from(centers[cell], points[query], centers[probes[query, 0]], gathered[k], zero)
                 for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
                     right = min(left + POINTS, cell_starts[cell + 1])
-                    products = np.dot(gathered[: end - begin], points[left:right].T)
+                    products = np.empty((end - begin, right - left), points.dtype)
+                    np.dot(gathered[: end - begin], points[left:right].T, products)
                     for k in range(end - begin):
                         query = visitors[begin + k]
-                        _keep_nearest(left, products[k], squares[left:right], own[k], best[query], who[query])
+                        _keep_nearest(left, products[k], squares[left:right], own[k], best[query - low], found[query])
                 begin = end
-        found[low:high] = who[: high - low]
 
 
-@compiled()
-def _list_visitors(probes, ends, visitors):  # type: ignore[no-untyped-def]
+@compiled(no_cpython_wrapper=True)
+def _list_visitors(low, high, first_probe, last_probe, probes, ends, visitors):  # type: ignore[no-untyped-def]
     """Sort queries by the cells they probe: those of cell c become ``visitors[ends[c - 1]:ends[c]]``."""
-    ends[:] = 0
-    for query in range(probes.shape[0]):
-        for k in range(probes.shape[1]):
+    for cell in range(len(ends)):
+        ends[cell] = 0
+    for query in range(low, high):
+        for k in range(first_probe, last_probe):
             ends[probes[query, k] + 1] += 1
     for cell in range(len(ends) - 1):
         ends[cell + 1] += ends[cell]
-    for query in range(probes.shape[0]):
-        for k in range(probes.shape[1]):
+    for query in range(low, high):
+        for k in range(first_probe, last_probe):
             cell = probes[query, k]
             visitors[ends[cell]] = query
             ends[cell] += 1
 
 
-@compiled(fastmath=True)
+@compiled(fastmath=True, no_cpython_wrapper=True)
 def _seen_from(center, point, home, out, zero):  # type: ignore[no-untyped-def]
     """Write a point relative to ``home`` as relative to ``center``; return its squared norm."""
     square = zero

@@ -5,6 +5,7 @@ the nodes of a batch that would move. Graphs are CSR arrays (int64, int32, float
 """
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._typing import Array
 from .compiling import compiled
@@ -14,11 +15,16 @@ MIN_GAIN = 1e-12  # of a move, in degrees
 EMPTY, HASH = -1, 40503  # key of an empty slot; odd, near 2^16 / golden ratio
 TINY = float(np.finfo(np.float64).tiny)
 
+CSR = tuple[Array, Array, Array]
+
 
 @compiled()
-def nth_smallest(start: int, stop: int, indptr: Array, values: Array, n: int, found: Array) -> None:
-    """Write the n-th smallest stored value of rows start to stop, or the largest if there are fewer; 0 for none."""
-    smallest = np.empty(n)
+def nth_smallest(start: int, stop: int, indptr: Array, values: Array, smallest: Array, found: Array) -> None:
+    """Write the n-th smallest stored value of rows start to stop, or the largest if there are fewer; 0 for none.
+
+    ``smallest`` (n,) is scratch.
+    """
+    n = smallest.shape[0]
     for row in range(start, stop):
         count = 0
         for entry in range(indptr[row], indptr[row + 1]):
@@ -34,21 +40,30 @@ def nth_smallest(start: int, stop: int, indptr: Array, values: Array, n: int, fo
         found[row] = smallest[count - 1] if count > 0 else 0.0
 
 
+def volumes(graph: CSR, labels: Array) -> tuple[Array, Array, float]:
+    """Degrees of the nodes, their sums over communities, and the sum of all."""
+    degrees, volume = np.zeros(len(labels)), np.zeros(len(labels))
+    return degrees, volume, _add_degrees(graph[0], graph[2], labels, degrees, volume)
+
+
 @compiled()
-def volumes(indptr: Array, indices: Array, data: Array, labels: Array) -> tuple[Array, Array]:
-    """Degrees of the nodes, and their sums over communities."""
-    degrees, volume = np.zeros(labels.shape[0]), np.zeros(labels.shape[0])
+def _add_degrees(indptr: Array, data: Array, labels: Array, degrees: Array, volume: Array) -> float:
     for node in range(labels.shape[0]):
         for entry in range(indptr[node], indptr[node + 1]):
             degrees[node] += data[entry]
         volume[labels[node]] += degrees[node]
-    return degrees, volume
+    total = 0.0
+    for community in range(volume.shape[0]):
+        total += volume[community]
+    return total
 
 
-@compiled()
-def _best_community(node, indptr, indices, data, labels, degrees, volume, density, table):  # type: ignore[no-untyped-def]
-    """Return the community in which a node raises the modularity most; its own unless another one gains."""
-    keys, links, used = table  # hash table of the edge weight to each community, all of it empty
+@compiled(inline="always")
+def _best_community(node, indptr, indices, data, labels, degrees, volume, density, keys, links, used):  # type: ignore[no-untyped-def]
+    """Return the community in which a node raises the modularity most; its own unless another one gains.
+
+    ``keys``, ``links`` and ``used`` are an :func:`empty_table`: the edge weight to each community.
+    """
     last = keys.shape[0] - 1
     own, degree, n_used = labels[node], degrees[node], 0
     best, most = own, MIN_GAIN * degree - density * degree * (volume[own] - degree)
@@ -76,127 +91,120 @@ def _best_community(node, indptr, indices, data, labels, degrees, volume, densit
     return best
 
 
-@compiled()
-def largest_degree(indptr: Array) -> int:
-    """Return the largest number of neighbors of a node."""
-    most = 1
-    for node in range(indptr.shape[0] - 1):
-        most = max(most, indptr[node + 1] - indptr[node])
-    return most
+def widest_row(graph: CSR) -> int:
+    """Largest number of neighbors of a node."""
+    return int(np.diff(graph[0]).max(initial=1))
 
 
-@compiled()
-def _empty_table(most: int) -> tuple[Array, Array, Array]:
-    """Hash table for the communities of ``most`` neighbors."""
+def empty_table(n_neighbors: int) -> tuple[Array, Array, Array]:
+    """Hash table for the communities of so many neighbors."""
     n_slots = 4
-    while n_slots < 2 * most:
+    while n_slots < 2 * n_neighbors:
         n_slots *= 2
-    return np.full(n_slots, EMPTY, np.int32), np.zeros(n_slots), np.empty(most, np.int64)
-
-
-@compiled()
-def _move(node: int, target: int, graph, labels, degrees, volume, pending) -> None:  # type: ignore[no-untyped-def]
-    """Move a node; its neighbors elsewhere become pending."""
-    indptr, indices, _ = graph
-    volume[labels[node]] -= degrees[node]
-    volume[target] += degrees[node]
-    labels[node] = target
-    for entry in range(indptr[node], indptr[node + 1]):
-        if labels[indices[entry]] != target:
-            pending[indices[entry]] = True
+    return np.full(n_slots, EMPTY, np.int32), np.zeros(n_slots), np.empty(n_neighbors, np.int64)
 
 
 @compiled()
 def propose_moves(
-    start: int, stop: int, nodes: Array, graph: tuple[Array, Array, Array], labels: Array, degrees: Array,
-    volume: Array, density: float, most: int, pending: Array, targets: Array,
+    start: int, stop: int, nodes: Array, targets: Array, indptr: Array, indices: Array, data: Array, labels: Array,
+    degrees: Array, volume: Array, density: float, pending: Array, keys: Array, links: Array, used: Array,
 ) -> None:  # fmt: skip
     """Write the best communities of ``nodes[start:stop]`` to ``targets``; nodes that are not pending stay."""
-    table = _empty_table(most)
     for place in range(start, stop):
         node = nodes[place]
         targets[place] = labels[node]
         if pending[node]:
-            targets[place] = _best_community(node, *graph, labels, degrees, volume, density, table)
+            best = _best_community(
+                node, indptr, indices, data, labels, degrees, volume, density, keys, links, used
+            )  # fmt: skip
+            targets[place] = best
 
 
 @compiled()
 def make_moves(
-    nodes: Array, targets: Array, graph: tuple[Array, Array, Array], labels: Array, degrees: Array, volume: Array,
-    density: float, most: int, pending: Array,
+    nodes: Array, targets: Array, indptr: Array, indices: Array, data: Array, labels: Array, degrees: Array,
+    volume: Array, density: float, pending: Array, keys: Array, links: Array, used: Array,
 ) -> int:  # fmt: skip
-    """Move the nodes that have another target to the best community as it is now; return how many."""
-    table, moves = _empty_table(most), 0
+    """Move pending nodes to the best community as it is now; return how many.
+
+    Their neighbors elsewhere become pending. If there are targets, nodes whose target is their own community stay.
+    """
+    moves, n_targets = 0, targets.shape[0]
     for place in range(nodes.shape[0]):
         node = nodes[place]
-        pending[node] = False
-        if targets[place] == labels[node]:
+        if not pending[node]:
             continue
-        best = _best_community(node, *graph, labels, degrees, volume, density, table)
-        if best != labels[node]:
-            _move(node, best, graph, labels, degrees, volume, pending)
-            moves += 1
+        pending[node] = False
+        own = labels[node]
+        if n_targets > 0 and targets[place] == own:
+            continue
+        best = _best_community(node, indptr, indices, data, labels, degrees, volume, density, keys, links, used)
+        if best == own:
+            continue
+        volume[own] -= degrees[node]
+        volume[best] += degrees[node]
+        labels[node] = best
+        for entry in range(indptr[node], indptr[node + 1]):
+            if labels[indices[entry]] != best:
+                pending[indices[entry]] = True
+        moves += 1
     return moves
 
 
-@compiled()
-def move_nodes_by_modularity(
-    graph: tuple[Array, Array, Array], labels: Array, order: Array, resolution: float, max_passes: int
-) -> None:
+def move_nodes_by_modularity(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> None:
     """Visit the nodes in the given order until hardly any moves; writes to ``labels``, which are below their number."""
-    degrees, volume = volumes(*graph, labels)
-    density = resolution / max(volume.sum(), TINY)
-    n, table = labels.shape[0], _empty_table(largest_degree(graph[0]))
-    pending, complete = np.ones(n, np.bool_), True
+    degrees, volume, total = volumes(graph, labels)
+    density, pending, complete = resolution / max(total, TINY), np.ones(len(labels), dtype=bool), True
+    state = *graph, labels, degrees, volume, density, pending, *empty_table(widest_row(graph))
     for _ in range(max_passes):
-        moves = 0
-        for node in order:
-            if not pending[node]:
-                continue
-            pending[node] = False
-            best = _best_community(node, *graph, labels, degrees, volume, density, table)
-            if best != labels[node]:
-                _move(node, best, graph, labels, degrees, volume, pending)
-                moves += 1
-        if moves <= MOVED_TOL * n:
+        moves = make_moves(order, labels[:0], *state)
+        if moves <= MOVED_TOL * len(labels):
             if complete:
                 break
             pending[:] = True  # volumes have changed for nodes without a neighbor that moved, too
-        complete = moves <= MOVED_TOL * n
+        complete = moves <= MOVED_TOL * len(labels)
+
+
+def number_in_order(labels: Array, order: Array) -> int:
+    """Replace labels by numbers from 0, in the order in which they are met; return how many there are."""
+    return int(_number(labels, order, np.full(len(labels), EMPTY, dtype=np.int32)))
 
 
 @compiled()
-def number_in_order(labels: Array, order: Array) -> int:
-    """Replace labels by numbers from 0, in the order in which they are met; return how many there are."""
-    numbers, count = np.full(labels.shape[0], -1, np.int32), 0
-    for node in order:
-        if numbers[labels[node]] == -1:
-            numbers[labels[node]] = count
+def _number(labels: Array, order: Array, numbers: Array) -> int:
+    count = 0
+    for place in range(order.shape[0]):
+        label = labels[order[place]]
+        if numbers[label] == EMPTY:
+            numbers[label] = count
             count += 1
     for node in range(labels.shape[0]):
         labels[node] = numbers[labels[node]]
     return count
 
 
-@compiled()
-def group_graph(indptr: Array, indices: Array, data: Array, labels: Array, n_groups: int) -> tuple[Array, Array, Array]:
+def group_graph(indptr: Array, indices: Array, data: Array, labels: Array, n_groups: int) -> CSR:
     """CSR arrays of the total edge weights between every two groups; inner edges count twice."""
-    n = labels.shape[0]
-    starts = np.zeros(n_groups + 1, np.int64)
-    for node in range(n):
-        starts[labels[node] + 1] += 1
-    for group in range(n_groups):
-        starts[group + 1] += starts[group]
-    members, filled = np.empty(n, np.int32), starts[:-1].copy()
-    for node in range(n):
-        members[filled[labels[node]]] = node
-        filled[labels[node]] += 1
-    found_indptr = np.zeros(n_groups + 1, np.int64)
-    found_indices, found_data = np.empty(indices.shape[0], np.int32), np.zeros(indices.shape[0])
-    places, count = np.full(n_groups, -1, np.int64), 0
-    for group in range(n_groups):
+    n = len(labels)
+    # Grouped by the conversion to CSC, a counting sort: compiling one of our own takes longer.
+    members = sp.csr_array((np.ones(n, dtype=np.int8), labels, np.arange(n + 1)), shape=(n, n_groups)).tocsc()
+    found = np.zeros(n_groups + 1, np.int64), np.empty(len(indices), np.int32), np.zeros(len(indices))
+    places = np.full(n_groups, EMPTY, np.int64)
+    by_group = (part.astype(np.int64, copy=False) for part in (members.indptr, members.indices))
+    count = _sum_groups(indptr, indices, data, labels, *by_group, places, *found)
+    return found[0], found[1][:count].copy(), found[2][:count].copy()
+
+
+@compiled()
+def _sum_groups(
+    indptr: Array, indices: Array, data: Array, labels: Array, starts: Array, members: Array, places: Array,
+    found_indptr: Array, found_indices: Array, found_data: Array,
+) -> int:  # fmt: skip
+    count = 0
+    for group in range(places.shape[0]):
         first = count
-        for member in members[starts[group] : starts[group + 1]]:
+        for place in range(starts[group], starts[group + 1]):
+            member = members[place]
             for entry in range(indptr[member], indptr[member + 1]):
                 other = labels[indices[entry]]
                 if places[other] < first:
@@ -205,20 +213,18 @@ def group_graph(indptr: Array, indices: Array, data: Array, labels: Array, n_gro
                     count += 1
                 found_data[places[other]] += data[entry]
         found_indptr[group + 1] = count
-    return found_indptr, found_indices[:count].copy(), found_data[:count].copy()
+    return count
 
 
-@compiled()
 def louvain(indptr: Array, indices: Array, data: Array, resolution: float, max_passes: int) -> Array:
     """Communities (n_nodes,), numbered from 0: nodes move, then groups of nodes, until nothing moves."""
-    found = np.arange(indptr.shape[0] - 1).astype(np.int32)
+    found = np.arange(len(indptr) - 1, dtype=np.int32)
     while True:
-        labels = np.arange(indptr.shape[0] - 1).astype(np.int32)
-        order = labels.copy()
+        order = np.arange(len(indptr) - 1, dtype=np.int32)
+        labels = order.copy()
         move_nodes_by_modularity((indptr, indices, data), labels, order, resolution, max_passes)
         n_groups = number_in_order(labels, order)
-        if n_groups == labels.shape[0]:
+        if n_groups == len(labels):
             return found
-        for node in range(found.shape[0]):
-            found[node] = labels[found[node]]
+        found = labels[found]
         indptr, indices, data = group_graph(indptr, indices, data, labels, n_groups)

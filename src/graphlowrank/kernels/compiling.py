@@ -5,18 +5,26 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache
 
+KERNELS: list[Any] = []  # all that are loaded
+
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a kernel on first use, without the GIL, and cache it on disk if possible."""
+    """Compile a kernel on first use, without the GIL, and cache it on disk if possible.
+
+    Compiling takes 0.1 to 0.5 s. What takes long in numba is not the loops but what is generated around them: calls of
+    ``np.empty``, ``np.full``, ``sort`` and ``sum``, an assignment to a slice (2 s, for the message of its error), a
+    second type of an argument. So scratch arrays are allocated by the callers of most kernels, outside compiled code.
+    """
+    options = {"nogil": True, "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        kernel = njit(nogil=True, **options)(function)
+        kernel = njit(**options)(function)
         with suppress(RuntimeError):  # neither the package's folder nor the user's cache is writable
             setattr(kernel, "_cache", ForgivingCache(function))  # noqa: B010  njit(cache=True) sets numba's own
+        KERNELS.append(kernel)
         return kernel
 
     return decorate
@@ -53,11 +61,3 @@ class ForgivingCache(FunctionCache):
                 "again, which takes seconds. Set NUMBA_CACHE_DIR to a folder with free space.",
                 stacklevel=2,
             )
-
-
-@compiled()
-def in_precision_of(array, value):  # type: ignore[no-untyped-def]
-    """Return ``value`` in the dtype of ``array``: a float64 scalar would turn float32 arithmetic into float64."""
-    number = np.empty(1, array.dtype)
-    number[0] = value
-    return number[0]

@@ -1,18 +1,17 @@
 """Breadth-first search: connected components, and an order of the nodes that keeps neighbors close."""
 
-import numpy as np
-
 from .._typing import Array
 from .compiling import compiled
 
-LONG = 64  # neighbors; fewer are sorted by insertion
+GAP = 3  # ratio of the gaps of Shell's method
 
 
 @compiled()
 def breadth_first(indptr: Array, indices: Array, labels: Array, order: Array) -> None:
     """Search a symmetric CSR matrix: write the component of each node, from 0, and the nodes in the order reached."""
-    labels[:] = -1
     component, first, last = 0, 0, 0
+    for node in range(labels.shape[0]):
+        labels[node] = -1
     for seed in range(labels.shape[0]):
         if labels[seed] >= 0:
             continue
@@ -37,19 +36,19 @@ def permute_rows(
     """Fill rows start <= i < stop of the CSR matrix ``A[order][:, order]``, sorted by column."""
     (indptr, indices, data), (new_indptr, new_indices, new_data) = matrix, permuted
     for i in range(start, stop):
-        first, degree = new_indptr[i], new_indptr[i + 1] - new_indptr[i]
-        if degree > LONG:
-            entries = slice(indptr[order[i]], indptr[order[i]] + degree)
-            columns, values = position[indices[entries]], data[entries]
-            by_column = np.argsort(columns)
-            new_indices[first : first + degree] = columns[by_column]
-            new_data[first : first + degree] = values[by_column]
-            continue
-        for k in range(degree):
-            entry = indptr[order[i]] + k
-            column, value = position[indices[entry]], data[entry]
-            place = first + k
-            while place > first and new_indices[place - 1] > column:
-                new_indices[place], new_data[place] = new_indices[place - 1], new_data[place - 1]
-                place -= 1
-            new_indices[place], new_data[place] = column, value
+        first, last = new_indptr[i], new_indptr[i + 1]
+        shift = indptr[order[i]] - first
+        for place in range(first, last):
+            new_indices[place], new_data[place] = position[indices[place + shift]], data[place + shift]
+        gap = 1
+        while GAP * GAP * gap < last - first:  # short rows are sorted by insertion, long ones by Shell's method
+            gap = GAP * gap + 1
+        while gap > 0:
+            for entry in range(first + gap, last):
+                column, value = new_indices[entry], new_data[entry]
+                place = entry
+                while place >= first + gap and new_indices[place - gap] > column:
+                    new_indices[place], new_data[place] = new_indices[place - gap], new_data[place - gap]
+                    place -= gap
+                new_indices[place], new_data[place] = column, value
+            gap //= GAP

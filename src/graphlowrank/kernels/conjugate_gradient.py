@@ -23,10 +23,12 @@ def product_and_energy(
     """``AP = (diag(diagonal) - W) P`` for rows of blocks start <= b < stop, W being the CSR matrix."""
     for block in range(start, stop):
         sums = energy[block]
-        sums[:] = 0
+        for column in range(sums.shape[0]):
+            sums[column] = 0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, P.shape[0])):
             row, product = P[i], AP[i]
-            product[:] = 0
+            for column in range(product.shape[0]):
+                product[column] = 0
             if inverse[i] == 0:
                 continue
             add_weighted_rows(indptr[i], indptr[i + 1], indices, data, P, product)
@@ -42,8 +44,8 @@ def advance(
     """``X += alpha P``, ``R -= alpha AP``; sums of ``R^2 inverse`` and maxima of ``|R| inverse`` over each block."""
     for block in range(start, stop):
         squares, largest = sums[block, 0], sums[block, 1]
-        squares[:] = 0
-        largest[:] = 0
+        for column in range(squares.shape[0]):
+            squares[column] = largest[column] = 0
         for i in range(block * BLOCK, min((block + 1) * BLOCK, P.shape[0])):
             x, r, p, ap, weight = X[i], R[i], P[i], AP[i], inverse[i]
             for column in range(r.shape[0]):

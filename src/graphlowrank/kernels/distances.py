@@ -5,13 +5,13 @@ from typing import TypeAlias
 import numpy as np
 
 from .._typing import Array
-from .compiling import compiled, in_precision_of
+from .compiling import compiled
 
 SparseRows: TypeAlias = tuple[Array, Array, Array, Array, int]
 """Row starts, columns and data of a CSR matrix, a number added to each row, and the number of columns."""
 
 
-@compiled(fastmath=True)
+@compiled(fastmath=True, no_cpython_wrapper=True)
 def _squared_distance(row, other, zero):  # type: ignore[no-untyped-def]
     total = zero
     for feature in range(row.shape[0]):
@@ -33,11 +33,12 @@ def nearest_candidates(
     indices: Array,  # (n, n_neighbors) output: rows of X; -1 where there are too few
 ) -> None:
     """Keep the nearest candidates of each query, ties by index, for start <= position < stop in the order."""
-    zero = in_precision_of(X, 0.0)
+    zero = X.dtype.type(0)  # a float64 would turn float32 arithmetic into float64
     for position in range(start, stop):
         query = order[position]
         row, nearest, who = queries[query], squared[query], indices[query]
-        nearest[:], who[:] = np.inf, -1
+        for k in range(who.shape[0]):
+            nearest[k], who[k] = np.inf, -1
         for k in range(candidates.shape[1]):
             candidate = candidates[query, k]
             if candidate < 0 or (themselves and candidate == query):
@@ -78,7 +79,8 @@ def nearest_sparse_candidates(
     for position in range(start, stop):
         query = order[position]
         nearest, who = squared[query], indices[query]
-        nearest[:], who[:] = np.inf, -1
+        for k in range(who.shape[0]):
+            nearest[k], who[k] = np.inf, -1
         own = slice(query_starts[query], query_starts[query + 1])
         for k in range(candidates.shape[1]):
             candidate = candidates[query, k]
@@ -89,10 +91,10 @@ def nearest_sparse_candidates(
             distance = _squared_sparse_distance(
                 query_columns[own], query_data[own], columns[other], data[other], apart, width
             )
-            _keep_if_near(in_precision_of(data, distance), candidate, nearest, who)
+            _keep_if_near(data.dtype.type(distance), candidate, nearest, who)
 
 
-@compiled()
+@compiled(no_cpython_wrapper=True)
 def _squared_sparse_distance(columns, values, other_columns, other_values, apart, width):  # type: ignore[no-untyped-def]
     """Merge two sorted rows; entries that neither stores differ by ``apart``."""
     a, b, met, total = 0, 0, 0, 0.0

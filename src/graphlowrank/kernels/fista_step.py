@@ -1,7 +1,7 @@
 """One FISTA iteration of FRPCAG in a single pass over the rows."""
 
 from .._typing import Array
-from .compiling import compiled, in_precision_of
+from .compiling import compiled
 from .products import add_weighted_rows
 
 L1, L2, HUBER = LOSS_CODES = 0, 1, 2  # the losses that have a loop, by Loss.kernel
@@ -28,8 +28,8 @@ def fused_step(
     sums: Array,  # (n, 3) output for each row: ||Z_next - Z||^2, ||Z||^2 and <(Z - S_next) / step, S_next - S>
 ) -> None:
     """Gradient ``A Z + Z_next``, prox, extrapolation and the sums of the stopping rule, for rows start <= i < stop."""
-    zero, one = in_precision_of(Y, 0.0), in_precision_of(Y, 1.0)
-    momentum_, delta_ = in_precision_of(Y, momentum), in_precision_of(Y, delta)
+    number = Y.dtype.type  # a float64 would turn float32 arithmetic into float64
+    zero, one, momentum_, delta_ = number(0), number(1), number(momentum), number(delta)
     last = column_weights.shape[0] - 1
     for i in range(start, stop):
         z, z_next, s, y = Z[i], Z_next[i], S[i], Y[i]

@@ -6,21 +6,70 @@ from .._typing import Array
 from .compiling import compiled
 
 
-@compiled()
+def move_nodes(
+    indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, min_share: float, least: float
+) -> int:
+    """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
+    inside, volume = cluster_sums(indptr, indices, data, labels, n_clusters)
+    floor = min_share * float(volume.sum()) / n_clusters
+    links, unsettled = np.empty(n_clusters), np.empty(len(labels), dtype=np.int64)
+    return int(_move_nodes(indptr, indices, data, labels, floor, least, inside, volume, links, unsettled))
+
+
 def cluster_sums(indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int) -> tuple[Array, Array]:
     """Sum the edge weights inside each cluster, and the degrees of its nodes."""
     inside, volume = np.zeros(n_clusters), np.zeros(n_clusters)
+    _add_edges(indptr, indices, data, labels, inside, volume)
+    return inside, volume
+
+
+@compiled()
+def _add_edges(indptr: Array, indices: Array, data: Array, labels: Array, inside: Array, volume: Array) -> None:
     for node in range(labels.shape[0]):
         own = labels[node]
         for entry in range(indptr[node], indptr[node + 1]):
             volume[own] += data[entry]
             if labels[indices[entry]] == own:
                 inside[own] += data[entry]
-    return inside, volume
 
 
 @compiled()
-def _best_move(own: int, links: Array, degree: float, inside: Array, volume: Array, floor: float, least: float) -> int:
+def _move_nodes(
+    indptr: Array, indices: Array, data: Array, labels: Array, floor: float, least: float,
+    inside: Array,  # (n_clusters,) edge weights inside each cluster; changes
+    volume: Array,  # (n_clusters,) degrees of its nodes; changes
+    links: Array,  # (n_clusters,) scratch: edge weights between a node and each cluster
+    unsettled: Array,  # (n_nodes,) scratch: nodes that gain by moving
+) -> int:  # fmt: skip
+    count, moves = 0, 0
+    for moving in range(2):
+        for place in range(count if moving else labels.shape[0]):
+            node = unsettled[place] if moving else place
+            for cluster in range(links.shape[0]):
+                links[cluster] = 0
+            degree = 0.0
+            for entry in range(indptr[node], indptr[node + 1]):
+                links[labels[indices[entry]]] += data[entry]
+                degree += data[entry]
+            own = labels[node]
+            best = _best_move(own, links, degree, inside, volume, floor, least)
+            if best == own:
+                continue
+            if not moving:
+                unsettled[count] = node
+                count += 1
+                continue
+            inside[own] -= 2 * links[own]
+            volume[own] -= degree
+            inside[best] += 2 * links[best]
+            volume[best] += degree
+            labels[node] = best
+            moves += 1
+    return moves
+
+
+@compiled(inline="always")
+def _best_move(own, links, degree, inside, volume, floor, least):  # type: ignore[no-untyped-def]
     """Cluster of the largest gain above ``least`` in the sum of ``inside / max(volume, floor)``: 1 - conductance."""
     rest = volume[own] - degree
     if rest <= 1e-9 * volume[own] or links[own] >= degree:  # the last node of its cluster, or no neighbor elsewhere
@@ -38,45 +87,6 @@ def _best_move(own: int, links: Array, degree: float, inside: Array, volume: Arr
 
 
 @compiled()
-def _gather_links(node: int, indptr: Array, indices: Array, data: Array, labels: Array, links: Array) -> float:
-    """Sum the edge weights between a node and each cluster; return its degree."""
-    links[:] = 0
-    degree = 0.0
-    for entry in range(indptr[node], indptr[node + 1]):
-        links[labels[indices[entry]]] += data[entry]
-        degree += data[entry]
-    return degree
-
-
-@compiled()
-def move_nodes(
-    indptr: Array, indices: Array, data: Array, labels: Array, n_clusters: int, min_share: float, least: float
-) -> int:
-    """One pass: find the nodes that gain by moving, then move them one by one; return the number of moves."""
-    inside, volume = cluster_sums(indptr, indices, data, labels, n_clusters)
-    floor = min_share * volume.sum() / n_clusters
-    links, unsettled, count = np.empty(n_clusters), np.empty(labels.shape[0], np.int64), 0
-    for node in range(labels.shape[0]):
-        degree = _gather_links(node, indptr, indices, data, labels, links)
-        if _best_move(labels[node], links, degree, inside, volume, floor, least) != labels[node]:
-            unsettled[count] = node
-            count += 1
-    moves = 0
-    for node in unsettled[:count]:
-        degree = _gather_links(node, indptr, indices, data, labels, links)
-        own = labels[node]
-        best = _best_move(own, links, degree, inside, volume, floor, least)
-        if best != own:
-            inside[own] -= 2 * links[own]
-            volume[own] -= degree
-            inside[best] += 2 * links[best]
-            volume[best] += degree
-            labels[node] = best
-            moves += 1
-    return moves
-
-
-@compiled()
 def majority_labels(
     start: int,
     stop: int,
@@ -85,14 +95,13 @@ def majority_labels(
     data: Array,
     fixed: Array,  # (n,) nodes that keep their label
     labels: Array,  # (n,) -1 for nodes without a label
-    n_clusters: int,
+    links: Array,  # (n_clusters,) zeros, which it leaves behind
     found: Array,  # (n,) output
 ) -> None:
     """Label of most edge weight among the neighbors of each node start <= i < stop.
 
     Of a tie, the own label stays; else it is the lowest one.
     """
-    links = np.zeros(n_clusters)
     for node in range(start, stop):
         found[node] = labels[node]
         if fixed[node]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Array
-from .compiling import compiled, in_precision_of
+from .compiling import compiled
 
 
 @compiled()
@@ -29,12 +29,13 @@ def solve_in_place(A: Array, b: Array) -> None:
 @compiled(fastmath=True)
 def weigh(y: Array, C: Array, scores: Array, importance: Array, delta: float, w: Array, wy: Array) -> None:
     """``w = importance * delta / max(delta, |y - scores C|)`` and ``wy = w y``."""
-    w[:] = y
+    for j in range(len(y)):
+        w[j] = y[j]
     for a in range(C.shape[0]):
-        score, regressor = in_precision_of(C, scores[a]), C[a]
+        score, regressor = C.dtype.type(scores[a]), C[a]
         for j in range(len(y)):
             w[j] -= score * regressor[j]
-    least = in_precision_of(C, delta)
+    least = C.dtype.type(delta)
     for j in range(len(y)):
         w[j] = importance[j] * least / max(least, abs(w[j]))
         wy[j] = w[j] * y[j]
@@ -43,13 +44,12 @@ def weigh(y: Array, C: Array, scores: Array, importance: Array, delta: float, w:
 @compiled(fastmath=True)
 def dot(x: Array, y: Array) -> float:
     """Inner product in the precision of the arrays."""
-    total = in_precision_of(x, 0.0)
+    total = x.dtype.type(0)
     for j in range(len(x)):
         total += x[j] * y[j]
     return total
 
 
-@compiled()
 def huber_rows(
     start: int,
     stop: int,
@@ -70,8 +70,17 @@ def huber_rows(
     Iteratively reweighted least squares; twin of :func:`graphlowrank.solvers.irls.fit_rows`.
     """
     k, q = C.shape
-    w, wy = np.empty(q, C.dtype), np.empty(q, C.dtype)
-    normal, right = np.empty((k, k)), np.empty(k)
+    scratch = np.empty(q, C.dtype), np.empty(q, C.dtype), np.empty((k, k)), np.empty(k)
+    _huber_rows(start, stop, Y, C, pairs, importance, delta, ridge, damping, tol, max_iter, scores, n_iter, *scratch)
+
+
+@compiled()
+def _huber_rows(
+    start: int, stop: int, Y: Array, C: Array, pairs: Array, importance: Array, delta: float, ridge: Array,
+    damping: float, tol: float, max_iter: int, scores: Array, n_iter: Array,
+    w: Array, wy: Array, normal: Array, right: Array,
+) -> None:  # fmt: skip
+    k = C.shape[0]
     last = importance.shape[0] - 1
     for i in range(start, stop):
         for step in range(max_iter):

@@ -30,7 +30,6 @@ STEP = np.dtype(
 )
 
 
-@compiled()
 def alias_tables(
     start: int, stop: int, indptr: Array, indices: Array, weights: Array, unit: float, slots: Array
 ) -> None:
@@ -39,10 +38,16 @@ def alias_tables(
     Probabilities are multiples of 2^-32 / degree; edges below that share of their node are never walked. Resistances
     are ``unit / weight``, which keeps them in the range of single precision.
     """
-    largest = 0
-    for node in range(start, stop):
-        largest = max(largest, indptr[node + 1] - indptr[node])
-    share, small, large = np.empty(largest), np.empty(largest, np.int64), np.empty(largest, np.int64)
+    largest = int(np.diff(indptr[start : stop + 1]).max(initial=0))
+    scratch = np.empty(largest), np.empty(largest, np.int64), np.empty(largest, np.int64)
+    _alias_tables(start, stop, indptr, indices, weights, unit, slots, *scratch)
+
+
+@compiled()
+def _alias_tables(
+    start: int, stop: int, indptr: Array, indices: Array, weights: Array, unit: float, slots: Array,
+    share: Array, small: Array, large: Array,
+) -> None:  # fmt: skip
     for node in range(start, stop):
         first, degree = indptr[node], indptr[node + 1] - indptr[node]
         total = 0.0
@@ -138,7 +143,6 @@ def walk_to_kept(
             n_steps[lane] += 1
 
 
-@compiled()
 def scatter_walks(
     hits: Array,  # (2 m,) node hit from either end of an edge; negative for none
     paths: Array,  # (2 m,) resistance of the path there
@@ -150,7 +154,15 @@ def scatter_walks(
     entries: Array,  # (2 m,) output: conductance, in the order of the edges
 ) -> int:
     """Write the conductance of each edge to the rows of the two nodes that its walks hit; return the number lost."""
-    starts[:] = 0
+    starts.fill(0)
+    return int(_scatter(hits, paths, weights, unit, position, starts, np.empty_like(starts), columns, entries))
+
+
+@compiled()
+def _scatter(
+    hits: Array, paths: Array, weights: Array, unit: float, position: Array, starts: Array, following: Array,
+    columns: Array, entries: Array,
+) -> int:  # fmt: skip
     lost = 0
     for edge in range(weights.shape[0]):
         a, b = hits[2 * edge], hits[2 * edge + 1]
@@ -160,8 +172,8 @@ def scatter_walks(
             starts[position[a] + 1] += 1
             starts[position[b] + 1] += 1
     for row in range(starts.shape[0] - 1):
+        following[row] = starts[row]
         starts[row + 1] += starts[row]
-    following = starts[:-1].copy()
     for edge in range(weights.shape[0]):
         a, b = hits[2 * edge], hits[2 * edge + 1]
         if a >= 0 and b >= 0 and a != b:
@@ -174,11 +186,33 @@ def scatter_walks(
     return lost
 
 
-@compiled()
 def merge_rows(start: int, stop: int, starts: Array, columns: Array, entries: Array, lengths: Array) -> None:
     """Sum duplicate entries of rows start <= i < stop and sort them by column, in place; ``lengths[i]`` are left."""
-    n = starts.shape[0] - 1
-    sums, last_seen = np.empty(n), np.full(n, -1, np.int32)
+    n = len(starts) - 1
+    _merge(start, stop, starts, columns, entries, lengths, np.empty(n), np.full(n, -1, np.int32))
+
+
+@compiled(inline="always")
+def _sort_columns(first, last, columns):  # type: ignore[no-untyped-def]
+    """Sort ``columns[first:last]`` in place (Shell's method: numba takes a second to compile numpy's)."""
+    gap = 1
+    while 4 * gap < last - first:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for entry in range(first + gap, last):
+            column = columns[entry]
+            place = entry
+            while place >= first + gap and columns[place - gap] > column:
+                columns[place] = columns[place - gap]
+                place -= gap
+            columns[place] = column
+        gap //= 3
+
+
+@compiled()
+def _merge(
+    start: int, stop: int, starts: Array, columns: Array, entries: Array, lengths: Array, sums: Array, last_seen: Array
+) -> None:
     for row in range(start, stop):
         first, found = starts[row], 0
         for entry in range(first, starts[row + 1]):
@@ -189,9 +223,9 @@ def merge_rows(start: int, stop: int, starts: Array, columns: Array, entries: Ar
                 last_seen[column], sums[column] = row, entries[entry]
                 columns[first + found] = column
                 found += 1
-        columns[first : first + found].sort()
-        for k in range(found):
-            entries[first + k] = sums[columns[first + k]]
+        _sort_columns(first, first + found, columns)
+        for place in range(first, first + found):
+            entries[place] = sums[columns[place]]
         lengths[row] = found
 
 

@@ -12,7 +12,7 @@ from .._typing import Array
 from ..graphs import GraphLike
 from .recovery import same_shape
 
-COMPILED_ABOVE = 10_000  # edges; below, numpy finishes before a compiled kernel is loaded
+COMPILED_ABOVE = 20_000  # edges; below, numpy finishes before a compiled kernel is loaded
 
 
 def clustering_error(y_true: ArrayLike, y_pred: ArrayLike) -> float:
