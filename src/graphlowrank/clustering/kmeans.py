@@ -98,29 +98,13 @@ def _seed_centers(points: Array, weights: Array, first: float, uniforms: Array) 
 
 
 def _iterate(points: Array, weights: Array, centers: Array) -> float:
-    """Move the centers by Lloyd's iterations; return the weighted sum of squared distances.
+    """Move the centers by Lloyd's iterations; return the weighted sum of squared distances."""
+    from ..kernels.k_means import TILE, iterate
 
-    A center that loses all its points moves to the point farthest from its own.
-    """
-    from ..kernels.k_means import add_points
-
-    tol = TOL * float(points.var(axis=1).mean())
-    labels, squared = _assign(points, centers)
-    for _ in range(MAX_ITER):
-        sums, mass = np.zeros((len(points), len(centers))), np.zeros(len(centers))
-        add_points(points, weights, labels, sums, mass)
-        for empty in np.flatnonzero(mass == 0):
-            far = int(squared.argmax())
-            moved = weights[far] * points[:, far]
-            sums[:, labels[far]] -= moved
-            mass[labels[far]] -= weights[far]
-            sums[:, empty], mass[empty], squared[far] = moved, weights[far], 0
-        means = np.where(mass > 0, sums / np.where(mass > 0, mass, 1), centers.T).T
-        shift = float(np.sum((means - centers) ** 2))
-        centers[:] = means
-        before, (labels, squared) = labels, _assign(points, centers)
-        if shift <= tol or np.array_equal(before, labels):
-            break
+    (d, n), k = points.shape, len(centers)
+    labels, before, squared = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)
+    scratch = np.empty((6, TILE)), labels, before, squared, np.empty((d, k)), np.empty(k)
+    iterate(points, weights, TOL * float(points.var(axis=1).mean()), MAX_ITER, centers, *scratch)
     return float(weights @ squared)
 
 

@@ -27,6 +27,7 @@ TRAINING_ITERATIONS = 4
 # The numbers of cells to probe and of candidates to measure are tuned on a few rows of the data.
 TRIAL_QUERIES = 128
 TRIAL_ENTRIES = 500_000  # of the data, in a block that a thread compares with the trial queries
+TRIAL_CANDIDATES = 3  # per neighbor, whose distances are measured
 TRIAL_RECALL = 0.993  # share of the true neighbors that lie in the probed cells, and that are among the candidates
 MIN_PROBES, MAX_PROBES = 8, 64  # cells
 MAX_CANDIDATES = 12  # per neighbor
@@ -146,17 +147,23 @@ def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     """Exact nearest other rows of ``X`` to a few of its rows; X is visited in blocks, not copied whole."""
     center, scale = center_and_scale(X)
     queries = to_single(X[rows], center, scale)
+    n_candidates = min(TRIAL_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
 
     def nearest(block: slice) -> tuple[Array, Array]:
-        found = _squared_distances(queries, to_single(X[block], center, scale))
-        found[rows[:, None] == np.arange(block.start, block.stop)] = np.inf  # the row itself
-        best = np.argpartition(found, min(n_neighbors, found.shape[1]) - 1, axis=1)[:, :n_neighbors]
+        points = to_single(X[block], center, scale)
+        found = np.einsum("ij,ij->i", points, points) - 2 * (queries @ points.T)
+        best = np.argpartition(found, min(n_candidates, found.shape[1]) - 1, axis=1)[:, :n_candidates]
         return np.take_along_axis(found, best, axis=1), best + block.start
 
     blocks = row_blocks(*X.shape, entries=TRIAL_ENTRIES)
     distances, indices = (np.hstack(parts) for parts in zip(*map_tasks(nearest, blocks), strict=True))
-    best = np.argpartition(distances, n_neighbors - 1, axis=1)[:, :n_neighbors]
-    return np.take_along_axis(indices, best, axis=1)
+    best = np.argpartition(distances, n_candidates - 1, axis=1)[:, :n_candidates]
+    candidates = np.take_along_axis(indices, best, axis=1)
+    # The row itself is its nearest, or a copy of it; distances in single precision only choose the candidates.
+    near = nearest_of(X, candidates, n_neighbors + 1, X[rows])[1]
+    itself = near == rows[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    return near[~itself].reshape(len(rows), n_neighbors)
 
 
 def _squared_distances(queries: Array, points: Array) -> Array:

@@ -5,7 +5,6 @@ the nodes of a batch that would move. Graphs are CSR arrays (int64, int32, float
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import Array
 from .compiling import compiled
@@ -151,27 +150,40 @@ def make_moves(
     return moves
 
 
+@compiled()
+def _settle(order, indptr, indices, data, labels, degrees, volume, density, pending, keys, links, used, max_passes):  # type: ignore[no-untyped-def]
+    """Visit the pending nodes in the given order until hardly any moves."""
+    complete = True
+    for _ in range(max_passes):
+        moves = make_moves(
+            order, labels[:0], indptr, indices, data, labels, degrees, volume, density, pending, keys, links, used
+        )
+        few = moves <= MOVED_TOL * labels.shape[0]
+        if few:
+            if complete:
+                return
+            for node in range(pending.shape[0]):
+                pending[node] = True  # volumes have changed for nodes without a neighbor that moved, too
+        complete = few
+
+
 def move_nodes_by_modularity(graph: CSR, labels: Array, order: Array, resolution: float, max_passes: int) -> None:
     """Visit the nodes in the given order until hardly any moves; writes to ``labels``, which are below their number."""
     degrees, volume, total = volumes(graph, labels)
-    density, pending, complete = resolution / max(total, TINY), np.ones(len(labels), dtype=bool), True
-    state = *graph, labels, degrees, volume, density, pending, *empty_table(widest_row(graph))
-    for _ in range(max_passes):
-        moves = make_moves(order, labels[:0], *state)
-        if moves <= MOVED_TOL * len(labels):
-            if complete:
-                break
-            pending[:] = True  # volumes have changed for nodes without a neighbor that moved, too
-        complete = moves <= MOVED_TOL * len(labels)
+    density, pending = resolution / max(total, TINY), np.ones(len(labels), dtype=bool)
+    table = empty_table(widest_row(graph))
+    _settle(order, *graph, labels, degrees, volume, density, pending, *table, max_passes)
 
 
 def number_in_order(labels: Array, order: Array) -> int:
     """Replace labels by numbers from 0, in the order in which they are met; return how many there are."""
-    return int(_number(labels, order, np.full(len(labels), EMPTY, dtype=np.int32)))
+    return int(_number(labels, order, np.empty(len(labels), dtype=np.int32)))
 
 
 @compiled()
 def _number(labels: Array, order: Array, numbers: Array) -> int:
+    for node in range(labels.shape[0]):
+        numbers[node] = EMPTY
     count = 0
     for place in range(order.shape[0]):
         label = labels[order[place]]
@@ -185,23 +197,34 @@ def _number(labels: Array, order: Array, numbers: Array) -> int:
 
 def group_graph(indptr: Array, indices: Array, data: Array, labels: Array, n_groups: int) -> CSR:
     """CSR arrays of the total edge weights between every two groups; inner edges count twice."""
-    n = len(labels)
-    # Grouped by the conversion to CSC, a counting sort: compiling one of our own takes longer.
-    members = sp.csr_array((np.ones(n, dtype=np.int8), labels, np.arange(n + 1)), shape=(n, n_groups)).tocsc()
-    found = np.zeros(n_groups + 1, np.int64), np.empty(len(indices), np.int32), np.zeros(len(indices))
-    places = np.full(n_groups, EMPTY, np.int64)
-    by_group = (part.astype(np.int64, copy=False) for part in (members.indptr, members.indices))
-    count = _sum_groups(indptr, indices, data, labels, *by_group, places, *found)
+    starts, members, places = (np.empty(size, np.int32) for size in (n_groups + 1, len(labels), n_groups))
+    found = np.empty(n_groups + 1, np.int64), np.empty(len(indices), np.int32), np.empty(len(indices))
+    count = _sum_groups(indptr, indices, data, labels, starts, members, places, *found)
     return found[0], found[1][:count].copy(), found[2][:count].copy()
 
 
 @compiled()
 def _sum_groups(
-    indptr: Array, indices: Array, data: Array, labels: Array, starts: Array, members: Array, places: Array,
+    indptr: Array, indices: Array, data: Array, labels: Array,
+    starts: Array, members: Array, places: Array,  # scratch: (n_groups + 1,), (n,) and (n_groups,)
     found_indptr: Array, found_indices: Array, found_data: Array,
 ) -> int:  # fmt: skip
+    """Write the graph of the groups; return the number of its entries."""
+    n_groups = places.shape[0]
+    for group in range(n_groups):
+        starts[group], places[group] = 0, EMPTY
+    for node in range(labels.shape[0]):
+        starts[labels[node]] += 1
     count = 0
-    for group in range(places.shape[0]):
+    for group in range(n_groups):
+        count += starts[group]
+        starts[group] = count
+    starts[n_groups] = count
+    for node in range(labels.shape[0] - 1, -1, -1):  # members of a group in order
+        starts[labels[node]] -= 1
+        members[starts[labels[node]]] = node
+    count, found_indptr[0] = 0, 0
+    for group in range(n_groups):
         first = count
         for place in range(starts[group], starts[group + 1]):
             member = members[place]
@@ -209,7 +232,7 @@ def _sum_groups(
                 other = labels[indices[entry]]
                 if places[other] < first:
                     places[other] = count
-                    found_indices[count] = other
+                    found_indices[count], found_data[count] = other, 0.0
                     count += 1
                 found_data[places[other]] += data[entry]
         found_indptr[group + 1] = count
@@ -218,13 +241,55 @@ def _sum_groups(
 
 def louvain(indptr: Array, indices: Array, data: Array, resolution: float, max_passes: int) -> Array:
     """Communities (n_nodes,), numbered from 0: nodes move, then groups of nodes, until nothing moves."""
-    found = np.arange(len(indptr) - 1, dtype=np.int32)
+    n, n_entries = len(indptr) - 1, len(indices)
+    found, integers = np.arange(n, dtype=np.int32), np.empty((5, n + 1), np.int32)
+    buffers = np.empty((2, n + 1), np.int64), np.empty((2, n_entries), np.int32), np.empty((2, n_entries))
+    table = empty_table(n)
+    _louvain(
+        indptr,
+        indices,
+        data,
+        resolution,
+        max_passes,
+        found,
+        integers,
+        np.empty((2, n)),
+        np.empty(n, bool),
+        *table,
+        *buffers,
+    )
+    return found
+
+
+@compiled()
+def _louvain(
+    indptr: Array, indices: Array, data: Array, resolution: float, max_passes: int, found: Array,
+    integers: Array, numbers: Array, pending: Array,  # scratch: (5, n + 1), (2, n) and (n,)
+    keys: Array, links: Array, used: Array,  # an empty table
+    indptrs: Array, indices_: Array, datas: Array,  # scratch for two graphs
+) -> None:  # fmt: skip
+    """Do what :func:`louvain` does, without the GIL."""
+    level = 0
     while True:
-        order = np.arange(len(indptr) - 1, dtype=np.int32)
-        labels = order.copy()
-        move_nodes_by_modularity((indptr, indices, data), labels, order, resolution, max_passes)
-        n_groups = number_in_order(labels, order)
-        if n_groups == len(labels):
-            return found
-        found = labels[found]
-        indptr, indices, data = group_graph(indptr, indices, data, labels, n_groups)
+        n = indptr.shape[0] - 1
+        order, labels, degrees, volume = integers[0, :n], integers[1, :n], numbers[0, :n], numbers[1, :n]
+        for node in range(n):
+            order[node], labels[node], degrees[node], volume[node], pending[node] = node, node, 0.0, 0.0, True
+        total = _add_degrees(indptr, data, labels, degrees, volume)
+        density = resolution / max(total, TINY)
+        _settle(
+            order, indptr, indices, data, labels, degrees, volume, density, pending[:n], keys, links, used, max_passes
+        )
+        n_groups = _number(labels, order, integers[2, :n])
+        if n_groups == n:
+            return
+        for node in range(found.shape[0]):
+            found[node] = labels[found[node]]
+        now = level % 2
+        starts, members, places = integers[2, : n_groups + 1], integers[3, :n], integers[4, :n_groups]
+        next_indptr = indptrs[now, : n_groups + 1]
+        count = _sum_groups(
+            indptr, indices, data, labels, starts, members, places, next_indptr, indices_[now], datas[now]
+        )
+        indptr, indices, data = next_indptr, indices_[now, :count], datas[now, :count]
+        level += 1

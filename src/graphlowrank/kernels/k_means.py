@@ -63,8 +63,53 @@ def distances_to_trials(points: Array, trials: Array, totals: Array, closest: Ar
 
 
 @compiled(fastmath=True)
-def add_points(points: Array, weights: Array, labels: Array, sums: Array, mass: Array) -> None:
-    """Add the weighted points of each cluster to ``sums`` (d, n_clusters), and their weights to ``mass``."""
+def iterate(
+    points: Array, weights: Array, tol: float, max_iter: int,
+    centers: Array,  # (n_clusters, d), moves
+    scratch: Array, labels: Array, before: Array, squared: Array, sums: Array, mass: Array,
+) -> None:  # fmt: skip
+    """Lloyd's iterations: move centers to the means of their points, until they move by ``tol`` or no label changes.
+
+    A center that loses all its points moves to the point farthest from its own. The last arguments are scratch:
+    (6, TILE), (n,), (n,), (n,), (d, n_clusters) and (n_clusters,).
+    """
+    (dimension, n), n_centers = points.shape, centers.shape[0]
+    nearest_centers(points, centers, scratch, labels, squared)
+    for _ in range(max_iter):
+        _add_points(points, weights, labels, sums, mass)
+        for c in range(n_centers):
+            if mass[c] == 0.0:
+                far = 0
+                for i in range(n):
+                    far = i if squared[i] > squared[far] else far
+                for j in range(dimension):
+                    sums[j, labels[far]] -= weights[far] * points[j, far]
+                    sums[j, c] = weights[far] * points[j, far]
+                mass[labels[far]] -= weights[far]
+                mass[c] = weights[far]
+                squared[far] = 0.0
+        shift, changed = 0.0, 0
+        for c in range(n_centers):
+            for j in range(dimension):
+                moved = sums[j, c] / mass[c] if mass[c] > 0.0 else centers[c, j]
+                shift += (moved - centers[c, j]) * (moved - centers[c, j])
+                centers[c, j] = moved
+        for i in range(n):
+            before[i] = labels[i]
+        nearest_centers(points, centers, scratch, labels, squared)
+        for i in range(n):
+            changed += before[i] != labels[i]
+        if shift <= tol or changed == 0:
+            return
+
+
+@compiled(fastmath=True)
+def _add_points(points, weights, labels, sums, mass):  # type: ignore[no-untyped-def]
+    """Sum the weighted points of each cluster, and their weights."""
+    for c in range(mass.shape[0]):
+        mass[c] = 0.0
+        for j in range(points.shape[0]):
+            sums[j, c] = 0.0
     for i in range(points.shape[1]):
         mass[labels[i]] += weights[i]
     for j in range(points.shape[0]):

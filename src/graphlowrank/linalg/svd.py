@@ -32,35 +32,35 @@ def leading_svd(
     From the Gram matrix of the shorter side, or by a randomized SVD (fixed seed) where both sides are long. Values
     under about 1e-7 of the first are not resolved. The largest entry of each right vector is positive.
     """
-    shorter = min(X.shape)
-    if shorter <= gram_up_to:
-        left, values, right = _gram_svd(X, shorter if n_components is None else n_components)
+    if min(X.shape) <= gram_up_to:
+        left, values, right = _gram_svd(X, n_components, at_least)
     else:
         left, values, right = _sketched_svd(X, n_components, at_least)
     k = max(rank_of(values), at_least) if n_components is None else n_components
     return _fix_signs(left[:, :k], values[:k], right[:, :k])
 
 
-def _gram_svd(X: Array, n_components: int) -> tuple[Array, Array, Array]:
+def _gram_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Array, Array, Array]:
     """Singular triplets from the eigenvectors of the smaller Gram matrix, in double precision."""
     if X.shape[0] < X.shape[1]:
-        right, values, left = _gram_svd(X.T, n_components)
+        right, values, left = _gram_svd(X.T, n_components, at_least)
         return left, values, right
     short = X.shape[1]
     blocks = list(row_blocks(len(X), short, entries=PROJECTED_ENTRIES))
-    left = np.empty((len(X), n_components), dtype=X.dtype)
 
-    def project(start: int, stop: int, directions: Array) -> None:
+    def project(start: int, stop: int, directions: Array, left: Array) -> None:
         for block in blocks[start:stop]:
             np.matmul(X[block], directions, out=left[block])
 
     with single_threaded_libraries():
         squares = gram(X, np.float64)
-        eigenvalues, vectors = eigh(squares, subset_by_index=(short - n_components, short - 1))
+        eigenvalues, vectors = eigh(squares, subset_by_index=(short - (n_components or short), short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
-        right = np.ascontiguousarray(vectors[:, ::-1])
+        k = max(rank_of(values), at_least) if n_components is None else n_components
+        values, right = values[:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 1e-7 * values[0])
-        map_ranges(project, len(blocks), (right * inverse).astype(X.dtype))
+        left = np.empty((len(X), k), dtype=X.dtype)
+        map_ranges(project, len(blocks), (right * inverse).astype(X.dtype), left)
     return left, values.astype(X.dtype), right.astype(X.dtype)
 
 
