@@ -14,6 +14,7 @@ from .._checks import is_number
 from .._threads import map_tasks
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
+from ..linalg.products import spmm
 from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
@@ -278,7 +279,7 @@ def neighbor_shares(weights: sp.csr_array, labels: Array, n_clusters: int) -> Ar
     Rows sum to 1, and the own cluster has the largest share.
     """
     own = np.eye(n_clusters, dtype=weights.dtype)[labels]
-    near = weights @ own
+    near = spmm(weights, own)
     degrees = near.sum(axis=1, keepdims=True)
     uniform = near.dtype.type(1 / n_clusters)  # for a node without neighbors
     near = np.where(degrees > 0, near / np.maximum(degrees, np.finfo(near.dtype).tiny), uniform)

@@ -91,7 +91,14 @@ def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: 
         return Graph(symmetrized(values, indices), validate=False)
     # Symmetrizing is faster in the cache-friendly numbering, and later steps use the graph in both numberings.
     position = inverse_order(order)
-    near = Renumbered(symmetrized(values[order], position[indices[order]]), order)
+    near_values, near_indices = np.empty_like(values), np.empty(indices.shape, dtype=position.dtype)
+
+    def fill(start: int, stop: int) -> None:
+        near_values[start:stop] = values[order[start:stop]]
+        near_indices[start:stop] = position[indices[order[start:stop]]]
+
+    map_ranges(fill, len(values))
+    near = Renumbered(symmetrized(near_values, near_indices), order)
     graph = Graph(renumber(near.weights, position).weights, order, validate=False)
     graph.__dict__["renumbered"] = near  # fills the cached property
     return graph

@@ -79,10 +79,8 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
-    points, probes = points[order], probes[order]
+    points, probes, squares = _from_centers(points, probes, centers, order)
     found = np.empty((n, n_candidates), dtype=np.int32)
-    points -= centers[probes[:, 0]]
-    squares = np.einsum("ij,ij->i", points, points)
     map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
     if short.size:  # the probed cells hold too few points (duplicates, tiny n): these rows are searched exactly
@@ -96,6 +94,21 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
 
     map_ranges(renumber, n)
     return indices, order
+
+
+def _from_centers(points: Array, probes: Array, centers: Array, order: Array) -> tuple[Array, Array, Array]:
+    """Points and probes in the given order, points relative to their cells' centers, and their squared norms."""
+    sorted_points, sorted_probes = np.empty_like(points), np.empty_like(probes)
+    squares = np.empty(len(points), dtype=points.dtype)
+
+    def fill(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        sorted_probes[rows] = probes[order[rows]]
+        sorted_points[rows] = points[order[rows]] - centers[sorted_probes[rows, 0]]
+        squares[rows] = np.einsum("ij,ij->i", sorted_points[rows], sorted_points[rows])
+
+    map_ranges(fill, len(points))
+    return sorted_points, sorted_probes, squares
 
 
 def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
