@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 
 MAX_THREADS = 1024  # more would only exhaust the system
 CHUNKS_PER_THREAD = 8  # balances uneven rows; Ctrl-C takes effect within an eighth of the loop
+# Each chunk waits for the GIL, so many threads get fewer chunks each.
+MANY_THREADS, CHUNKS_OF_MANY = 4, 3
 
 
 def available_cores() -> int:
@@ -140,7 +142,7 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
     ranges.
     """
     n_threads = min(current_threads(), max(1, n_items))
-    n_chunks = min(n_items, n_threads * CHUNKS_PER_THREAD)
+    n_chunks = min(n_items, n_threads * (CHUNKS_PER_THREAD if n_threads <= MANY_THREADS else CHUNKS_OF_MANY))
     bounds = [n_items * chunk // max(n_chunks, 1) for chunk in range(n_chunks + 1)]
     left = deque(pairwise(bounds))
 

@@ -18,6 +18,7 @@ from .graphs.candidates import nearest_of
 from .graphs.knn import knn_graph, symmetrized
 from .graphs.locality import breadth_first_order, renumber
 from .graphs.search_cells import cell_candidates
+from .graphs.search_exact import nearest_points
 from .linalg.chebyshev import Recurrence
 from .linalg.products import GroundedLaplacian, spmm
 from .models.frpcag import solve_frpcag
@@ -78,6 +79,7 @@ def _call_kernels(X: Any) -> None:
     W, L = graph.weights, graph.laplacian()
     keep, labels = np.arange(0, N_SAMPLES, 5), np.arange(N_SAMPLES) % 3
 
+    nearest_points(X.astype(np.float32), X.astype(np.float32), N_NEIGHBORS, compiled_above=0)
     nearest_of(X, cell_candidates(X, N_NEIGHBORS, rng)[0], N_NEIGHBORS, compiled=True)
     sparse = ShiftedSparse(sp.csr_array(np.maximum(X, 0)))
     nearest_of(sparse, np.tile(np.arange(20), (N_SAMPLES, 1)), N_NEIGHBORS, compiled=True)

@@ -8,13 +8,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles
 from sklearn.metrics import adjusted_rand_score
 
 from graphlowrank import CompressiveClustering
 from graphlowrank.clustering import Candidate, consensus, merge, modularity_path, refine, refinement, select
-from graphlowrank.clustering.kmeans import inertia, spectral_directions
+from graphlowrank.clustering.kmeans import spectral_directions
 from graphlowrank.clustering.selection import adjusted_rand_indices, neighbor_shares
 from graphlowrank.graphs import Graph, knn_graph
 from graphlowrank.metrics import clustering_error, conductance, modularity
@@ -195,13 +194,6 @@ def test_spectral_directions_are_eigenvectors_of_the_regularized_graph(seed, den
     assert_allclose(dense @ vectors, values * vectors, atol=1e-2)
     if density > 0.1:  # of an eigenvalue with several vectors (components), Lanczos's method may miss some
         assert values.sum() == pytest.approx(np.linalg.eigvalsh(dense)[-4:].sum(), abs=1e-3)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_inertia_is_that_of_k_means(rng, weighted):
-    points, weights = rng.standard_normal((50, 3)), rng.random(50) if weighted else None
-    model = KMeans(4, n_init=1, random_state=0, tol=0).fit(points, sample_weight=weights)
-    assert inertia(points, model.labels_, weights) == pytest.approx(model.inertia_)
 
 
 def test_an_empty_cluster_does_not_win():

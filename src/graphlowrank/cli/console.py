@@ -84,7 +84,7 @@ def _exit_with_error(error: Exception, command: str) -> NoReturn:
 
 
 def _check_address_space() -> None:
-    """Refuse a limit under which OpenBLAS, of which numpy, scipy and faiss load one each, crashes or waits forever."""
+    """Refuse a limit under which OpenBLAS, of which numpy and scipy load one each, crashes or waits forever."""
     if find_spec("resource") is None:  # Windows
         return
     resource = import_module("resource")

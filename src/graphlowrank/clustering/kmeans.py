@@ -31,10 +31,22 @@ def k_means(
     weights: Array | None = None,
     fit_on: int | None = None,
 ) -> Array:
-    """Cluster labels (n,) of the points: the start of lowest inertia. Starts run in threads.
+    """Cluster labels (n,) of the points, see :func:`clusters_and_inertia`."""
+    return clusters_and_inertia(points, n_clusters, n_init, random_state, weights, fit_on)[0]
 
-    As in :class:`sklearn.cluster.KMeans`, which draws the same starts, but without the GIL. Coinciding points can make
-    fewer clusters.
+
+def clusters_and_inertia(
+    points: Array,
+    n_clusters: int,
+    n_init: int,
+    random_state: RandomState,
+    weights: Array | None = None,
+    fit_on: int | None = None,
+) -> tuple[Array, float]:
+    """Cluster labels (n,) of the start of lowest inertia, and the weighted sum of squared distances to the centers.
+
+    As in :class:`sklearn.cluster.KMeans`, which draws the same starts, but without the GIL, and starts run in threads.
+    Coinciding points can make fewer clusters.
 
     Parameters
     ----------
@@ -63,7 +75,8 @@ def k_means(
 
     found = map_tasks(run, starts) if n_init > 1 else [run(starts[0])]
     _, centers = min(found, key=lambda one: one[0])
-    return _assign(columns, centers)[0]
+    labels, squared = _assign(columns, centers)
+    return labels, float(given @ squared)
 
 
 def _assign(points: Array, centers: Array) -> tuple[Array, Array]:
@@ -106,16 +119,6 @@ def _iterate(points: Array, weights: Array, centers: Array) -> float:
     scratch = np.empty((6, TILE)), labels, before, squared, np.empty((d, k)), np.empty(k)
     iterate(points, weights, TOL * float(points.var(axis=1).mean()), MAX_ITER, centers, *scratch)
     return float(weights @ squared)
-
-
-def inertia(points: Array, labels: Array, weights: Array | None = None) -> float:
-    """Sum of the squared distances of the points (n, d) to the means of their clusters, with weights (n,) if given."""
-    given = np.ones(len(points)) if weights is None else weights.astype(np.float64)
-    members = sp.csr_array((given, labels, np.arange(len(labels) + 1)), shape=(len(labels), int(labels.max()) + 1))
-    counts = np.bincount(labels, weights=given)
-    squares = np.sum((members.T @ points.astype(np.float64)) ** 2, axis=1)
-    between = np.divide(squares, counts, out=np.zeros_like(squares), where=counts > 0).sum()
-    return float(given @ np.sum(points.astype(np.float64) ** 2, axis=1) - between)
 
 
 def leading_directions(

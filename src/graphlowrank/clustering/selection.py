@@ -19,7 +19,7 @@ from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .communities import partition_cost, repeated_communities
-from .kmeans import Scores, cluster_scores, inertia, k_means
+from .kmeans import Scores, cluster_scores, clusters_and_inertia
 from .labels import interpolate_labels
 from .propagation import propagate_labels
 from .refinement import MIN_SHARE, merge, refine
@@ -120,13 +120,12 @@ def candidates(
         at, size = runs[number]
         source = sources[at]
         own_weights = None if source.scores == "spectral" else sample_weights
-        labels = k_means(source.points, size, 1, int(seeds[number]), own_weights, fit_on=FIT_ON)
-        spread = inertia(source.points, labels, own_weights)
+        labels, inertia = clusters_and_inertia(source.points, size, 1, int(seeds[number]), own_weights, FIT_ON)
         if size > n_clusters:
             labels = merge(weights, labels, n_clusters)
         value = conductance(weights, labels, n_clusters, min_share=MIN_SHARE)
         method: Method = "k-means" if size == n_clusters else "merged"
-        return Candidate(labels, source.gamma, source.scores, method, value, source.rank), spread
+        return Candidate(labels, source.gamma, source.scores, method, value, source.rank), inertia
 
     done = map_tasks(run, range(len(runs)))
     found: list[Candidate] = []

@@ -1,7 +1,7 @@
 """Approximate nearest-neighbor search in Voronoi cells of a projection (an inverted file index).
 
-The cells are those of faiss's inverted lists, searched by our own loop in a third of its time on MNIST. The result
-depends neither on the number of threads nor on their timing, as that of NN-descent does.
+Inverted lists as in faiss, searched by our own loop in a third of its time on MNIST. The result depends neither on the
+number of threads nor on their timing, as that of NN-descent does.
 """
 
 import numpy as np

@@ -12,9 +12,9 @@ from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
-# Queries compared with all points at a time: faiss takes two to three times as long for fewer entries of them.
-MIN_BLOCK_ENTRIES, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 2**17, 64, 4096
-N_BLOCKS = 32  # at most so many, unless they had more rows
+N_BLOCKS, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 32, 256, 512  # blocks of queries, each on one thread
+BLOCK_POINTS = 1024  # compared with a block of queries at a time: the products stay in the L2 cache
+COMPILED_ABOVE = 1_000_000  # pairs; below, numpy is done before numba has loaded
 
 # In multiplications of dense matrices:
 SELECTION_COST = 50  # one pair to be ranked
@@ -45,26 +45,56 @@ def search_queries(queries: Data | None, X: Data, n_neighbors: int) -> tuple[Arr
 
 
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
-    """Return indices (n_queries, n_candidates) of the nearest float32 points, by matrix products in blocks.
+    """Return indices (n_queries, n_candidates) of the nearest float32 points, nearest first."""
+    return nearest_points(queries, points, n_candidates)[1]
 
-    faiss runs single-threaded on blocks of queries, and the blocks run on our threads: among equal points its choice
-    depends on rounding, which depends on its number of threads.
+
+def nearest_points(
+    queries: Array, points: Array, n_candidates: int, *, compiled_above: int = COMPILED_ABOVE
+) -> tuple[Array, Array]:
+    """Nearest float32 points to each query by products of blocks: squared distances less ``|query|^2``, and indices.
+
+    BLAS runs single-threaded on blocks of queries, and the blocks run on our threads, so that the rounding, which
+    decides between equal points, does not depend on the number of threads.
     """
-    import faiss
-
-    found = np.empty((len(queries), min(n_candidates, len(points))), dtype=np.int64)
-    n, least = len(queries), max(-(-MIN_BLOCK_ENTRIES // max(queries.shape[1], 1)), MIN_BLOCK_ROWS)
-    n_blocks = max(min(n // least, N_BLOCKS), -(-n // MAX_BLOCK_ROWS), 1)
+    n, k = len(queries), min(n_candidates, len(points))
+    squares = np.einsum("ij,ij->i", points, points)
+    distances, indices = np.empty((n, k), dtype=np.float32), np.empty((n, k), dtype=np.int32)
+    select = _select_compiled if n * len(points) > compiled_above else _select
+    size = min(max(n // N_BLOCKS, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
 
     def search_blocks(first: int, last: int) -> None:
-        faiss.omp_set_num_threads(1)  # a setting of each thread
-        for block in range(first, last):
-            rows = slice(block * n // n_blocks, (block + 1) * n // n_blocks)
-            found[rows] = faiss.knn(queries[rows], points, found.shape[1])[1]
+        for start in range(first * size, min(last * size, n), size):
+            rows = slice(start, min(start + size, n))
+            distances[rows], indices[rows] = select(queries[rows], points, squares, k)
 
     with single_threaded_libraries():
-        map_ranges(search_blocks, n_blocks)
-    return found
+        map_ranges(search_blocks, -(-n // size))
+    return distances, indices
+
+
+def _select_compiled(queries: Array, points: Array, squares: Array, k: int) -> tuple[Array, Array]:
+    """Nearest ``k`` points to each query, one block of points after another."""
+    from ..kernels.selection import keep_nearest
+
+    best = np.full((len(queries), k), np.inf, dtype=np.float32)
+    found = np.zeros((len(queries), k), dtype=np.int32)
+    buffer = np.empty(len(queries) * BLOCK_POINTS, dtype=np.float32)
+    for start in range(0, len(points), BLOCK_POINTS):
+        block = points[start : start + BLOCK_POINTS]
+        products = buffer[: len(queries) * len(block)].reshape(len(queries), len(block))
+        np.matmul(queries, block.T, out=products)
+        keep_nearest(products, squares[start : start + BLOCK_POINTS], start, best, found)
+    return best, found
+
+
+def _select(queries: Array, points: Array, squares: Array, k: int) -> tuple[Array, Array]:
+    """Twin of the compiled loop."""
+    distances = squares - 2 * (queries @ points.T)
+    near = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
+    nearest = np.take_along_axis(distances, near, axis=1)
+    order = np.argsort(nearest, axis=1, kind="stable")
+    return np.take_along_axis(nearest, order, axis=1), np.take_along_axis(near, order, axis=1)
 
 
 def center_and_scale(X: Data) -> tuple[Array, float]:
@@ -128,8 +158,6 @@ def _by_sparse_products(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: 
 
 def _by_dense_blocks(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int, block_entries: int) -> Array:
     """Dense blocks of both sides."""
-    import faiss
-
     center, scale = center_and_scale(X)
     found = np.empty((len(queries), n_candidates), dtype=np.int64)
     for rows in row_blocks(*queries.shape, entries=block_entries):
@@ -137,8 +165,7 @@ def _by_dense_blocks(queries: ShiftedSparse, X: ShiftedSparse, n_candidates: int
         distances, indices = np.empty((len(block), 0), np.float32), np.empty((len(block), 0), np.int64)
         for others in row_blocks(*X.shape, entries=block_entries):
             points = to_single(X[others], center, scale)
-            with single_threaded_libraries():  # the same rounding on any number of threads
-                squared, near = faiss.knn(block, points, min(n_candidates, len(points)))
+            squared, near = nearest_points(block, points, n_candidates)
             distances, indices = np.hstack([distances, squared]), np.hstack([indices, near + others.start])
             best = np.argsort(distances, axis=1, kind="stable")[:, :n_candidates]
             distances, indices = np.take_along_axis(distances, best, axis=1), np.take_along_axis(indices, best, axis=1)

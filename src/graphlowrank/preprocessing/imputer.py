@@ -31,7 +31,7 @@ MAX_RATIO = 1e30  # the same for any precision: smaller entries vanish in sums w
 MAX_RIDGE = float(np.finfo(np.float32).max)
 MIN_FREE_SHARE = 0.1  # of the observed entries: lower bound of the degrees of freedom of the noise
 # Rows that share the products of directions: a block for each thread in small data, little memory in large ones.
-MIN_BLOCK_ENTRIES, BLOCK_ENTRIES, MIN_BLOCK_ROWS, N_BLOCKS = 50_000, 2_000_000, 64, 64
+MIN_BLOCK_ENTRIES, BLOCK_ENTRIES, MIN_BLOCK_ROWS, N_BLOCKS = 400_000, 2_000_000, 64, 64
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .. import __version__
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "faiss-cpu")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TEMPLATES = Path(__file__).with_name("templates")
 DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
 

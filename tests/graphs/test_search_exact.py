@@ -1,0 +1,36 @@
+"""The compiled selection of nearest points beside its numpy twin and a sort of all distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphlowrank._threads import limit_threads
+from graphlowrank.graphs.search_exact import nearest_points
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 300), m=st.integers(1, 1100), d=st.integers(1, 6), k=st.integers(1, 20), seed=st.integers(0, 99),
+    values=st.sampled_from([2, 4, 1000]),
+)  # fmt: skip
+def test_nearest_points_are_those_of_a_sort(n, m, d, k, seed, values):
+    """Small integers: distances are exact, and many are equal."""
+    rng = np.random.RandomState(seed)
+    queries, points = (rng.randint(values, size=(size, d)).astype(np.float32) for size in (n, m))
+    distances = (points**2).sum(axis=1) - 2 * (queries @ points.T)
+    expected = np.sort(distances, axis=1)[:, :k]
+    for compiled_above in (-1, 10**9):
+        found, indices = nearest_points(queries, points, k, compiled_above=compiled_above)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.take_along_axis(distances, indices, axis=1), expected)
+        assert all(len(set(row)) == len(row) for row in indices)
+    assert indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_the_first_of_equal_points_is_chosen_by_the_compiled_loop(n_jobs):
+    points = np.repeat(np.eye(3, dtype=np.float32), 700, axis=0)
+    with limit_threads(n_jobs):
+        indices = nearest_points(points, points, 4, compiled_above=0)[1]
+    np.testing.assert_array_equal(indices, np.repeat(np.arange(3) * 700, 700)[:, None] + np.arange(4))
