@@ -1,6 +1,7 @@
 """Seconds of each stage on 1 to 16 threads, beside what the machine can do.
 
     python benchmarks/studies/cores.py run [--jobs mnist,usps] [--threads 1,2,4] [--output results.json]
+    python benchmarks/studies/cores.py run --jobs million --threads 1,16   # adds to the same file
     python benchmarks/studies/cores.py table results.json [...] > benchmarks/CORES.md
 
 Each job and number of threads runs in a process of its own. The second of two fits counts: the first loads or compiles
@@ -124,13 +125,15 @@ def child(*arguments, cache=None):
 
 def run(options):
     found = {"machine": describe_machine(None), "limits": {}, "jobs": {}, "cold": {}}
+    if options.output.exists():  # more jobs of the same machine
+        found |= json.loads(options.output.read_text())
     for threads in options.threads if options.limits else []:
-        found["limits"][threads] = child("limits", threads, 1)
-    for name in options.jobs:
+        found["limits"][str(threads)] = child("limits", threads, 1)
+    for name in filter(None, options.jobs):
         child(name, max(options.threads), 1)  # compiles what is missing
         for threads in options.threads:
             cell = child(name, threads, options.repeats)
-            found["jobs"].setdefault(name, {})[threads] = cell
+            found["jobs"].setdefault(name, {})[str(threads)] = cell
             print(name, threads, json.dumps(cell), file=sys.stderr, flush=True)
             options.output.write_text(json.dumps(found, indent=1) + "\n")
     for name in options.cold:

@@ -82,7 +82,7 @@ def _not_checked(why: str) -> Choice:
 
 def _log_conductances(points: Array, rng: np.random.RandomState) -> Array:
     """Logarithms of the conductance of 2 and 3 clusters of points (n, d): spectral clusters of a neighbor graph."""
-    weights = knn_graph(points, N_NEIGHBORS, neighbors="exact").weights
+    weights = knn_graph(points.astype(np.float32), N_NEIGHBORS, neighbors="exact").weights
     directions = spectral_directions(weights, max(COUNTS))
     if directions is None:
         return np.zeros(len(COUNTS))
@@ -90,7 +90,7 @@ def _log_conductances(points: Array, rng: np.random.RandomState) -> Array:
     for k in COUNTS:
         rows = directions[0][:, :k]
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        labels = refine(weights, k_means(rows, k, N_STARTS, rng), k)
+        labels = refine(weights, k_means(rows, k, N_STARTS, rng), k, compiled_above=0)  # without the GIL
         found.append(conductance(weights, labels, k, min_share=MIN_SHARE))
     return np.log(np.maximum(found, MIN_CONDUCTANCE))
 

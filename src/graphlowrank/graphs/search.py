@@ -120,7 +120,8 @@ def nearest_neighbors(
     >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)[1].ravel()
     array([1, 0, 1])
     """
-    return search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)[:2]
+    distances, indices, _ = search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)
+    return distances, indices.astype(np.int64, copy=False)
 
 
 def search_neighbors(

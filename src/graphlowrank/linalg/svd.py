@@ -54,7 +54,10 @@ def _gram_svd(X: Array, n_components: int | None, at_least: int) -> tuple[Array,
 
     with single_threaded_libraries():
         squares = gram(X, np.float64)
-        eigenvalues, vectors = eigh(squares, subset_by_index=(short - (n_components or short), short - 1))
+        if n_components is None:  # numpy releases the GIL, scipy does not
+            eigenvalues, vectors = np.linalg.eigh(squares)
+        else:
+            eigenvalues, vectors = eigh(squares, subset_by_index=(short - n_components, short - 1))
         values = np.sqrt(np.maximum(eigenvalues[::-1], 0.0))
         k = max(rank_of(values), at_least) if n_components is None else n_components
         values, right = values[:k], np.ascontiguousarray(vectors[:, ::-1][:, :k])
