@@ -1,6 +1,7 @@
 """Labels by majority among neighbors, and sums over clusters, beside plain twins."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,3 +70,13 @@ def test_sums_over_clusters_equal_those_of_the_metrics(n, k, seed):
     np.testing.assert_allclose(inside.sum() / total - np.sum((volume / total) ** 2), modularity(W, labels), atol=1e-12)
     shifted = labels * 3 + 7  # the metrics number any labels
     np.testing.assert_allclose(conductance(W, shifted), conductance(W, labels), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_nodes", [10, 3000])  # the second has so many edges that a compiled loop sums them
+def test_labels_must_fit_the_graph(n_nodes):
+    ring = sp.diags_array([1.0] * 8, offsets=[-4, -3, -2, -1, 1, 2, 3, 4], shape=(n_nodes, n_nodes), format="csr")
+    for metric in (conductance, modularity):
+        for wrong in (n_nodes - 1, n_nodes + 1):
+            with pytest.raises(ValueError, match="labels do not fit"):
+                metric(ring, np.zeros(wrong, dtype=int))
+    assert conductance(ring, np.zeros(n_nodes, dtype=int)) == 0

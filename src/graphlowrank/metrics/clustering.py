@@ -121,6 +121,8 @@ def _cluster_sums(weights: GraphLike, labels: ArrayLike) -> tuple[Array, Array]:
     """Edge weights inside each cluster of ``labels`` (both ends count), and the degrees of its nodes."""
     W = sp.csr_array(getattr(weights, "weights", weights))
     membership = _numbered(column_or_1d(labels))
+    if W.shape != (len(membership), len(membership)):
+        raise ValueError(f"{len(membership)} labels do not fit edge weights of shape {W.shape}.")
     n_found = int(membership.max(initial=-1)) + 1
     if W.nnz > COMPILED_ABOVE:
         from ..kernels.moves import cluster_sums
