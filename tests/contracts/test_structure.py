@@ -57,7 +57,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "strong graph terms within the precision of the data, units in sample names": 40,
     "k-means, sums over clusters and majority labels in compiled loops": 350,
     "searches, symmetric graphs and statistics of columns in threads": 210,
-    "exact search without faiss, Louvain's method and k-means without the GIL": 190,
+    "exact search without faiss, Louvain's method and k-means without the GIL": 205,
     "FRPCAG: a step for every entry, stops after restarts": 50,
     "kernels that are compiled faster, and before the first fit": 230,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,

@@ -67,7 +67,9 @@ def test_the_seed_reaches_the_search(registered, rng):
         (lambda d, i: (d, i.astype(float)), "indices from 0 to 29 of other rows"),
         (lambda d, i: (d, i + 30), "indices from 0 to 29 of other rows"),
         (lambda d, i: (d, np.tile(np.arange(30)[:, None], 4)), "of other rows"),
+        (lambda d, i: (d, np.where(np.arange(4) < 2, i[:, :1], i)), "different rows"),
         (lambda d, i: (d * np.nan, i), "finite distances"),
+        (lambda d, i: (d, i, np.zeros(30, dtype=int)), "every row once"),
     ],
 )
 def test_a_wrong_result_is_named(registered, spoil, text, rng):

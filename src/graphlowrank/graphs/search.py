@@ -33,7 +33,7 @@ class NeighborSearch(Protocol):
     Returns
     -------
     distances, indices : ndarrays of shape (n, n_neighbors)
-        Nearest first, without the row itself.
+        Nearest first, different ones, without the row itself.
     order : ndarray of shape (n,), optional
         Permutation of the rows that puts neighbors close together; speeds up loops over the graph.
     """
@@ -141,6 +141,8 @@ def search_neighbors(
     divisor = _safe_divisor(X)
     distances, indices, *order = search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state)
     _check_neighbors(distances, indices, (n, n_neighbors), name)
+    if order and not np.array_equal(np.sort(order[0]), np.arange(n)):
+        raise ValueError(f"search {name!r} must return every row once in its order.")
     return (distances * divisor).astype(X.dtype, copy=False), indices, order[0] if order else None
 
 
@@ -183,5 +185,12 @@ def _check_neighbors(distances: Array, indices: Array, shape: tuple[int, int], n
     other = indices.dtype.kind in "ui" and indices.min() >= 0 and indices.max() < shape[0]
     if not other or np.any(indices == np.arange(shape[0])[:, None]):
         raise ValueError(f"search {name!r} must return indices from 0 to {shape[0] - 1} of other rows.")
+    if any(map_row_blocks(_repeats, indices)):  # compiled loops count on it
+        raise ValueError(f"search {name!r} must return different rows as the neighbors of a row.")
     if not np.all(np.isfinite(distances)):
         raise ValueError(f"search {name!r} must return finite distances.")
+
+
+def _repeats(indices: Array) -> bool:
+    """Whether a row has the same index twice."""
+    return bool(np.any(np.diff(np.sort(indices, axis=1), axis=1) == 0))
