@@ -266,7 +266,7 @@ def _louvain(
     indptr: Array, indices: Array, data: Array, resolution: float, max_passes: int, found: Array,
     integers: Array, numbers: Array, pending: Array,  # scratch: (5, n + 1), (2, n) and (n,)
     keys: Array, links: Array, used: Array,  # an empty table
-    indptrs: Array, indices_: Array, datas: Array,  # scratch for two graphs
+    next_pointers: Array, next_columns: Array, next_data: Array,  # scratch for two graphs
 ) -> None:  # fmt: skip
     """Do what :func:`louvain` does, without the GIL."""
     level = 0
@@ -287,9 +287,9 @@ def _louvain(
             found[node] = labels[found[node]]
         now = level % 2
         starts, members, places = integers[2, : n_groups + 1], integers[3, :n], integers[4, :n_groups]
-        next_indptr = indptrs[now, : n_groups + 1]
+        next_indptr = next_pointers[now, : n_groups + 1]
         count = _sum_groups(
-            indptr, indices, data, labels, starts, members, places, next_indptr, indices_[now], datas[now]
+            indptr, indices, data, labels, starts, members, places, next_indptr, next_columns[now], next_data[now]
         )
-        indptr, indices, data = next_indptr, indices_[now, :count], datas[now, :count]
+        indptr, indices, data = next_indptr, next_columns[now, :count], next_data[now, :count]
         level += 1
