@@ -77,7 +77,7 @@ def k_means(points: Array, n_clusters: int, n_init: int, random_state: Any) -> A
     """Cluster numbers of the points."""
     from graphlowrank.clustering import k_means as run
 
-    return run(points, n_clusters, n_init, random_state)
+    return run(points, n_clusters, n_init, random_state)[0]
 
 
 def leading_svd(X: Array, rank: int) -> tuple[Array, Array, Array]:

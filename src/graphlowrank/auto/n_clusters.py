@@ -79,5 +79,5 @@ def _most_modular(graph: Graph, vectors: Array, rng: np.random.RandomState) -> i
     n_fine = vectors.shape[1] - 1
     points = vectors[:, : max(n_fine // 2, 2)]
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    fine = k_means(points, n_fine, 1, rng)
+    fine, _ = k_means(points, n_fine, 1, rng)
     return int(np.argmax(modularity_path(graph.weights, fine))) + 1

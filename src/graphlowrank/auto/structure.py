@@ -90,7 +90,7 @@ def _log_conductances(points: Array, rng: np.random.RandomState) -> Array:
     for k in COUNTS:
         rows = directions[0][:, :k]
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        labels = refine(weights, k_means(rows, k, N_STARTS, rng), k, compiled_above=0)  # without the GIL
+        labels = refine(weights, k_means(rows, k, N_STARTS, rng)[0], k, compiled_above=0)  # without the GIL
         found.append(conductance(weights, labels, k, min_share=MIN_SHARE))
     return np.log(np.maximum(found, MIN_CONDUCTANCE))
 

@@ -30,18 +30,6 @@ def k_means(
     random_state: RandomState,
     weights: Array | None = None,
     fit_on: int | None = None,
-) -> Array:
-    """Cluster labels (n,) of the points, see :func:`clusters_and_inertia`."""
-    return clusters_and_inertia(points, n_clusters, n_init, random_state, weights, fit_on)[0]
-
-
-def clusters_and_inertia(
-    points: Array,
-    n_clusters: int,
-    n_init: int,
-    random_state: RandomState,
-    weights: Array | None = None,
-    fit_on: int | None = None,
 ) -> tuple[Array, float]:
     """Cluster labels (n,) of the start of lowest inertia, and the weighted sum of squared distances to the centers.
 

@@ -83,7 +83,7 @@ def decode_labels(
     else:
         points, used = cluster_scores(*directions, n_clusters, scores)
     fit_on = None if scores == "matrix" else FIT_ON
-    small = k_means(points, n_clusters, n_init, rng, samples.weights, fit_on=fit_on)
+    small, _ = k_means(points, n_clusters, n_init, rng, samples.weights, fit_on=fit_on)
     labels, soft = interpolate_labels(
         small, samples, n_clusters, X_small.dtype, gamma=gamma, tol=tol, laplacian=laplacian
     )

@@ -19,7 +19,7 @@ from ..linalg.svd import rank_of
 from ..metrics import conductance
 from ..sampling.nodes import SampledNodes
 from .communities import partition_cost, repeated_communities
-from .kmeans import Scores, cluster_scores, clusters_and_inertia
+from .kmeans import Scores, cluster_scores, k_means
 from .labels import interpolate_labels
 from .propagation import propagate_labels
 from .refinement import MIN_SHARE, merge, refine
@@ -120,7 +120,7 @@ def candidates(
         at, size = runs[number]
         source = sources[at]
         own_weights = None if source.scores == "spectral" else sample_weights
-        labels, inertia = clusters_and_inertia(source.points, size, 1, int(seeds[number]), own_weights, FIT_ON)
+        labels, inertia = k_means(source.points, size, 1, int(seeds[number]), own_weights, FIT_ON)
         if size > n_clusters:
             labels = merge(weights, labels, n_clusters)
         value = conductance(weights, labels, n_clusters, min_share=MIN_SHARE)
