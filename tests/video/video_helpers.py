@@ -64,7 +64,7 @@ class Counted:
 N = 14
 SOURCES = ["array", "frames.npy", "frames.npz", "pictures", "video.mp4", "video.mkv", "video.avi", "video.gif"]
 FILES = [name for name in SOURCES if name != "array"]
-quick = settings(deadline=5000, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(deadline=60_000, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def smooth(n=N, height=32, width=48):
