@@ -242,22 +242,10 @@ def _sum_groups(
 def louvain(indptr: Array, indices: Array, data: Array, resolution: float, max_passes: int) -> Array:
     """Communities (n_nodes,), numbered from 0: nodes move, then groups of nodes, until nothing moves."""
     n, n_entries = len(indptr) - 1, len(indices)
-    found, integers = np.arange(n, dtype=np.int32), np.empty((5, n + 1), np.int32)
-    buffers = np.empty((2, n + 1), np.int64), np.empty((2, n_entries), np.int32), np.empty((2, n_entries))
-    table = empty_table(n)
-    _louvain(
-        indptr,
-        indices,
-        data,
-        resolution,
-        max_passes,
-        found,
-        integers,
-        np.empty((2, n)),
-        np.empty(n, bool),
-        *table,
-        *buffers,
-    )
+    found = np.arange(n, dtype=np.int32)
+    scratch = np.empty((5, n + 1), np.int32), np.empty((2, n)), np.empty(n, bool)
+    graphs = np.empty((2, n + 1), np.int64), np.empty((2, n_entries), np.int32), np.empty((2, n_entries))
+    _louvain(indptr, indices, data, resolution, max_passes, found, *scratch, *empty_table(n), *graphs)
     return found
 
 
