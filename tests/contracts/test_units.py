@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_wine
 
 from graphlowrank import (
+    CompressiveClustering,
     CompressivePCA,
     FastRobustPCAOnGraphs,
     GraphLaplacianPCA,
@@ -49,3 +52,27 @@ def test_double_precision(Estimator, unit):
 def test_single_precision(Estimator, unit):
     single = (X.astype(np.float32) * np.float32(unit)).astype(np.float32)
     assert_allclose(answer(Estimator, single), answer(Estimator, X), atol=1e-3)
+
+
+POWERS = [2.0**-660, 2.0**-500, 2.0**-150, 2.0**150, 2.0**490]  # 1e-199 to 1e147; multiplied by them, no bit changes
+
+
+@pytest.mark.parametrize("unit", POWERS)
+@pytest.mark.parametrize("scaling", ["auto", "none", "features", "samples"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_clusters(form, scaling, unit):
+    """Of features in different units, whose squares vanish or overflow at different powers."""
+    data = load_wine().data[::2]
+    one, other = (CompressiveClustering(3, scaling=scaling, random_state=0).fit(form(X)) for X in (data, unit * data))
+    assert_array_equal(other.labels_, one.labels_)
+    assert_array_equal(other.predict(form(unit * data)), one.predict(form(data)))
+    reasons = [[choice.reason for choice in model.report_.choices] for model in (one, other)]
+    assert reasons[0] == reasons[1]
+
+
+@pytest.mark.parametrize("unit", POWERS)
+@pytest.mark.parametrize("solver", ["frpcag", "rpca", "rpcag"])
+def test_recovery_of_features_in_different_units(solver, unit):
+    data = load_wine().data[::2]
+    one, other = (CompressivePCA(2, solver=solver, random_state=0).fit(X) for X in (data, unit * data))
+    assert_allclose(np.asarray(other.low_rank_) / unit, np.asarray(one.low_rank_), rtol=1e-9)

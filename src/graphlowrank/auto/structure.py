@@ -7,6 +7,7 @@ least concentrated. Constants were chosen on the labelled sets and the kinds of 
 
 import numpy as np
 
+from .._checks import largest_entry
 from .._threads import map_tasks, single_threaded_libraries
 from .._typing import Array
 from ..clustering.kmeans import k_means, spectral_directions
@@ -15,7 +16,7 @@ from ..graphs import knn_graph
 from ..metrics import conductance
 from ..options import Options, is_auto
 from ..preprocessing.principal import centered_svd
-from ..preprocessing.sparse import Data
+from ..preprocessing.sparse import Data, is_sparse, power_of_two
 from ..sampling import draw
 from .choice import Choice
 
@@ -55,7 +56,9 @@ def find_structure(X: Data) -> Choice:
     rng = np.random.RandomState(0)
     size = min(N_SAMPLES, max(MAX_ENTRIES // X.shape[1], MIN_DRAWN))
     part = X if len(X) <= size else X[draw(len(X), size, random_state=rng)]
-    scores = _distinct(part, rng)
+    largest = part.bound() if is_sparse(part) else largest_entry(part)
+    # In a moderate unit, for squares and for single precision.
+    scores = _distinct(part / float(power_of_two(largest)), rng)
     if len(scores) < MIN_SAMPLES:
         return _not_checked(f"fewer than {MIN_SAMPLES} different samples")
     axes, values = _principal_axes(scores)

@@ -12,10 +12,11 @@ from .._typing import Array
 from ..linalg.blocks import row_blocks
 from .counts import log_counts, size_factors, typical_total
 from .missing import has_missing
-from .sparse import Data, ShiftedSparse, is_sparse
+from .sparse import Data, ShiftedSparse, is_sparse, power_of_two
 
 ScalingName = Literal["none", "samples", "features", "counts"]
 ROUNDING = 10.0  # in units of the last place of the largest entry
+SQUARABLE = (1e-100, 1e100)  # sums of squares of numbers between these neither vanish nor overflow
 CACHED_ENTRIES = 1_000_000  # of a block of rows that stays in the cache
 
 
@@ -121,8 +122,7 @@ def _standardize(X: Array, mean: Array, std: Array) -> Array:
 def mean_and_std(X: Data, axis: int) -> tuple[Array, Array]:
     """Mean and standard deviation of the observed entries along an axis, which is kept; 0 if no more than rounding."""
     if is_sparse(X):
-        mean, squares, largest = X.moments(axis)
-        count: Array | int = X.shape[axis]
+        mean, std, largest = X.moments(axis)
     else:
         complete = not has_missing(X)
         total = np.sum if complete else np.nansum
@@ -131,7 +131,12 @@ def mean_and_std(X: Data, axis: int) -> tuple[Array, Array]:
         squares, largest = np.zeros(np.shape(mean)), np.zeros(np.shape(mean))
         for block in row_blocks(len(X), X.shape[1], entries=CACHED_ENTRIES) if axis == 0 else [slice(None)]:
             part = X[block]
-            squares += total((part - mean) ** 2, axis=axis, keepdims=True)
+            with np.errstate(over="ignore"):
+                squares += total((part - mean) ** 2, axis=axis, keepdims=True)
             largest = np.fmax(largest, np.fmax.reduce(np.abs(part), axis=axis, keepdims=True))
-    std = np.sqrt(squares / count)
+        unit = np.where((largest < SQUARABLE[0]) | (largest > SQUARABLE[1]), power_of_two(largest), 1)
+        if np.any(unit != 1):
+            mean, std = (unit * each for each in mean_and_std(X / unit, axis))
+        else:
+            std = np.sqrt(squares / count)
     return mean, np.where(std > ROUNDING * np.finfo(X.dtype).eps * largest, std, 0.0)

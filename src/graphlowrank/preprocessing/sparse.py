@@ -93,19 +93,20 @@ class ShiftedSparse:
         return self.values.T @ share + self.row_shift() @ share + self.column_shift()
 
     def moments(self, axis: int) -> tuple[Array, Array, Array]:
-        """Mean, sum of squares around it and largest modulus along an axis, which is kept; for data without shifts."""
+        """Mean, standard deviation and largest modulus along an axis, which is kept; for data without shifts."""
         assert self.rows is None
         assert self.columns is None
         entries, n = self.values, self.shape[axis]
         kept = (1, -1) if axis == 0 else (-1, 1)
         mean = np.asarray(entries.sum(axis=axis, dtype=np.float64)).ravel() / n
         owner = entries.indices if axis == 0 else np.repeat(np.arange(len(self)), np.diff(entries.indptr))
-        squared = np.square(entries.data - mean[owner])
-        stored = np.bincount(owner, minlength=len(mean))
-        squares = np.bincount(owner, weights=squared, minlength=len(mean)) + (n - stored) * mean**2
         largest = np.zeros(len(mean))
         np.maximum.at(largest, owner, np.abs(entries.data))
-        return mean.reshape(kept), squares.reshape(kept), largest.reshape(kept)
+        unit = power_of_two(largest)
+        squared = np.square((entries.data - mean[owner]) / unit[owner])
+        stored = np.bincount(owner, minlength=len(mean))
+        squares = np.bincount(owner, weights=squared, minlength=len(mean)) + (n - stored) * (mean / unit) ** 2
+        return mean.reshape(kept), (unit * np.sqrt(squares / n)).reshape(kept), largest.reshape(kept)
 
     def standardized(self, axis: int, mean: Array, std: Array) -> "ShiftedSparse":
         """``(X - mean) / std`` along an axis; 0 where the standard deviation is 0."""
@@ -147,6 +148,11 @@ class ShiftedSparse:
 
 Data = Array | ShiftedSparse
 """Samples as the pipeline takes them: dense, with NaN for missing values, or sparse."""
+
+
+def power_of_two(largest: Array | float) -> Array:
+    """Return a unit for numbers up to ``largest``: divided by it, they can be squared, and no bit of them changes."""
+    return np.ldexp(1.0, np.clip(np.frexp(largest)[1], -1000, 1000))
 
 
 def as_shifted_sparse(X: Any) -> "ShiftedSparse":
