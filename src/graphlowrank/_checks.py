@@ -13,6 +13,15 @@ INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 UNITS = {np.dtype(np.float32): (1e-36, 1e36), np.dtype(np.float64): (1e-200, 1e152)}
 
 
+def without_mask(X: Any) -> Any:
+    """Return ``X``, a masked array with NaN for its masked entries: libraries would read what is stored there."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return X.data
+    return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a finite real number, and no boolean."""
     try:

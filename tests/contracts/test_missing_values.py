@@ -14,12 +14,16 @@ from graphlowrank import (
     GraphNMF,
     RobustPCA,
     RobustPCAOnGraphs,
+    diagnose,
 )
+from graphlowrank._checks import without_mask
 from graphlowrank.datasets import make_low_rank_on_graphs
-from graphlowrank.graphs import knn_graph
-from graphlowrank.metrics import clustering_error
+from graphlowrank.graphs import as_graph, knn_graph, nearest_neighbors
+from graphlowrank.metrics import approximate_rank, clustering_error, recovery_error
 from graphlowrank.models import solve_glpca
-from graphlowrank.preprocessing.missing import column_mean, without_mask
+from graphlowrank.preprocessing.missing import column_mean
+from graphlowrank.tomography import projection_matrix, reconstruct
+from graphlowrank.video import separate
 from helpers import with_missing
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs, RobustPCA, RobustPCAOnGraphs]
@@ -98,6 +102,33 @@ def test_masked_arrays_are_refused_where_missing_values_are(clean, Estimator):
         Estimator(2).fit(np.abs(clean[:80])).transform(masked)
     with pytest.raises(ValueError, match="NaN"):
         solve_glpca(masked, knn_graph(clean[:80], 5).laplacian(), 2)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        as_graph, approximate_rank, diagnose, lambda X: nearest_neighbors(X, 3), lambda X: separate(X[:, :, None]),
+        lambda X: CompressivePCA(2).fit(X.data, sample_loss_weight=X[0]),
+        lambda X: CompressivePCA(2).fit(X.data, mask=X > 1),
+        lambda X: RobustPCA(20).fit(np.random.default_rng(0).random((20, 20))).inverse_transform(X),
+    ],
+)  # fmt: skip
+def test_functions_of_complete_data_refuse_masked_arrays(use):
+    masked = np.ma.masked_array(np.ones((20, 20)), mask=np.eye(20))
+    with pytest.raises(ValueError, match=r"NaN|finite|booleans"):
+        use(masked)
+
+
+def test_masked_readings_are_missing_and_masked_entries_have_no_error():
+    A = projection_matrix((8, 8), np.arange(6) * 30)
+    readings = A @ np.arange(64.0)
+    readings[5] = np.nan
+    masked = np.ma.masked_invalid(readings)
+    masked.data[5] = 1e6
+    gammas = {"gamma_features": 0.1, "gamma_samples": 0.1}
+    expected, found = (reconstruct(A, b, (8, 8), **gammas).image for b in (readings, masked))
+    assert_array_equal(found, expected)
+    assert np.isnan(recovery_error(np.ones(len(masked)), masked))
 
 
 @pytest.mark.parametrize("Estimator", [CompressivePCA, CompressiveClustering, RobustPCA])

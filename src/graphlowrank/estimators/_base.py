@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._checks import check_unit, largest_entry
+from .._checks import check_unit, largest_entry, without_mask
 from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import AXES, Array, MatrixLike, RandomState
@@ -29,7 +29,7 @@ from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..options import Options, check_count, check_number, is_auto
 from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
-from ..preprocessing.missing import check_observed, without_mask
+from ..preprocessing.missing import check_observed
 from ..preprocessing.sparse import canonical_csr
 from ..records import Compressed, LossWeights, Run
 from ..sampling import check_indices
@@ -264,7 +264,7 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
             Scores.
         """
         check_is_fitted(self)
-        scores = check_array(X, dtype=DTYPES)
+        scores = check_array(without_mask(X), dtype=DTYPES)
         if scores.shape[1] != len(self.components_):
             raise ValueError(
                 f"X has {scores.shape[1]} scores per sample, but the model has {len(self.components_)} components."
@@ -332,7 +332,7 @@ def _check_weights(given: ArrayLike | None, n: int, name: str, options: Options)
         return None
     if not options.small_solver.takes_weights:
         raise ValueError(f"{name} needs solver='frpcag': {options.solver!r} has no weights in its loss.")
-    weights = np.asarray(given, dtype=np.float64)
+    weights = np.asarray(without_mask(given), dtype=np.float64)
     if weights.shape != (n,):
         raise ValueError(f"{name} must have shape {(n,)}, got {weights.shape}.")
     if not np.isfinite(weights).all() or (weights < 0).any():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import without_mask
 from .._typing import Array
 from ..auto import choose_n_neighbors, n_kept
 from ..auto.scaling import trial_sizes
@@ -171,7 +172,7 @@ def plan(
         options["n_neighbors"] = choose_n_neighbors(auto, n_samples).value
     settings = Options.of(options)
     kept = n_kept(settings, (n_samples, n_features), n_clusters)
-    rows: Any = data if data is None or sp.issparse(data) else np.asarray(data)
+    rows: Any = data if data is None or sp.issparse(data) else np.asarray(without_mask(data))
     stored = rows.nnz / max(rows.shape[0], 1) if sp.issparse(data) else None
     if itemsize is None:
         itemsize = 4 if rows is None else float_type(rows.dtype).itemsize

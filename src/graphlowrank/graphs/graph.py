@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from scipy.sparse.csgraph import connected_components
 
-from .._checks import check_csr, check_permutation
+from .._checks import check_csr, check_permutation, without_mask
 from .._typing import Array
 from .locality import RENUMBERED_ABOVE, Renumbered, breadth_first_order, renumber
 
@@ -178,7 +178,7 @@ def _checked_weights(value: GraphLike, name: str) -> sp.csr_array:
     """Return a fresh CSR array of the edge weights, or raise."""
     if isinstance(value, str) or not (sp.issparse(value) or hasattr(value, "__array__") or isinstance(value, list)):
         raise TypeError(f"{name} must be a Graph or a matrix of weights, got {value!r}.")
-    weights = sp.csr_array(value, copy=True)
+    weights = sp.csr_array(without_mask(value), copy=True)
     if weights.ndim != 2 or weights.shape[0] != weights.shape[1]:
         raise ValueError(f"{name} must be square, got shape {weights.shape}.")
     if not (np.issubdtype(weights.dtype, np.number) or weights.dtype == bool) or np.iscomplexobj(weights):

@@ -7,11 +7,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
-from .._checks import is_number
+from .._checks import is_number, without_mask
 from .._threads import current_threads, limit_threads, map_ranges
 from .._typing import Array, RandomState
 from ..preprocessing.imputer import impute
-from ..preprocessing.missing import check_observed, has_missing, without_mask
+from ..preprocessing.missing import check_observed, has_missing
 from ..preprocessing.sparse import Data, as_shifted_sparse, is_sparse
 from .graph import Graph
 from .locality import RENUMBERED_ABOVE, Renumbered, inverse_order, renumber

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .._checks import is_count
+from .._checks import is_count, without_mask
 from .._typing import Array, RandomState
 from ..linalg.blocks import map_row_blocks
 from ..preprocessing.sparse import Data, is_sparse
@@ -120,7 +120,7 @@ def nearest_neighbors(
     >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1)[1].ravel()
     array([1, 0, 1])
     """
-    distances, indices, _ = search_neighbors(X, n_neighbors, engine=engine, random_state=random_state)
+    distances, indices, _ = search_neighbors(without_mask(X), n_neighbors, engine=engine, random_state=random_state)
     return distances, indices.astype(np.int64, copy=False)
 
 
@@ -173,7 +173,9 @@ def compares_all_pairs(X: Data, n: int) -> bool:
 
 def _safe_divisor(X: Data) -> Any:
     """1, or the size of X where the squares of its entries would overflow or vanish."""
-    size = X.bound() if is_sparse(X) else max(map_row_blocks(lambda part: max(part.max(), -part.min()), X))
+    size = X.bound() if is_sparse(X) else np.max(map_row_blocks(lambda part: max(part.max(), -part.min()), X))
+    if not np.isfinite(size):
+        raise ValueError("X must not have NaN or infinite entries; knn_graph imputes missing ones.")
     limit = np.sqrt(np.finfo(X.dtype).max) / 1e6
     return X.dtype.type(1) if size == 0 or 1 / limit < size < limit else size
 

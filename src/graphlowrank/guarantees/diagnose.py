@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.extmath import row_norms
 
+from .._checks import without_mask
 from .._progress import Progress
 from .._threads import limit_threads, single_threaded_libraries
 from .._typing import Array
@@ -187,7 +188,7 @@ def _sides(
         return _sides_of_model(model_or_data, data)
     if hasattr(model_or_data, "fit"):
         raise ValueError("diagnose takes data, or a fitted estimator of graphlowrank; fit the model first.")
-    X = check_array(model_or_data, dtype=[np.float64, np.float32], ensure_min_samples=2)
+    X = check_array(without_mask(model_or_data), dtype=[np.float64, np.float32], ensure_min_samples=2)
     settings = Options(**options)
     check_sizes(settings, X.shape, clustering=False)
     run = Run(settings, check_random_state(random_state), Progress())
@@ -202,7 +203,7 @@ def _sides_of_model(model: Any, data: Any) -> tuple[SampledNodes, SampledNodes, 
     features = SampledNodes(model.feature_graph_, model.feature_indices_, model.feature_weights_)
     if data is None:
         return samples, features, None
-    data = check_array(data, dtype=[np.float64, np.float32])
+    data = check_array(without_mask(data), dtype=[np.float64, np.float32])
     if data.shape[1] != model.n_features_in_:
         raise ValueError(f"data has {data.shape[1]} features, but the model was fitted on {model.n_features_in_}.")
     if samples.graph is not None and len(data) != samples.graph.n_nodes:

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
+from .._checks import without_mask
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..graphs import GraphLike, as_graph, lowest_eigenpairs
@@ -48,7 +49,7 @@ def approximate_rank(X: ArrayLike, threshold: float = RANK_THRESHOLD) -> int:
     >>> approximate_rank([[5.0, 0.0], [0.0, 0.4]])
     1
     """
-    matrix: Array = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    matrix: Array = check_array(without_mask(X), dtype=[np.float64, np.float32], input_name="X")
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1; got {threshold!r}.")
     rounding = max(matrix.shape) * float(np.finfo(matrix.dtype).eps)  # as in numpy.linalg.matrix_rank
@@ -78,7 +79,7 @@ def graph_alignment(X: ArrayLike, graph: GraphLike, k: int) -> float:
     >>> round(graph_alignment([[1.0], [2.0], [3.0], [4.0]], path_graph(4), 2), 3)
     0.999
     """
-    matrix: Array = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+    matrix: Array = check_array(without_mask(X), dtype=[np.float64, np.float32], input_name="X")
     basis = lowest_eigenpairs(as_graph(graph, n_nodes=len(matrix)), k)[1]
     return min(energy_share(basis, matrix), 1.0)  # rounding may lift it above 1
 
@@ -91,7 +92,7 @@ def energy_share(basis: Array, points: Array) -> float:
 
 def same_shape(truth: ArrayLike, other: ArrayLike) -> tuple[Array, Array]:
     """Return both as arrays; ValueError unless they have the same, non-empty shape."""
-    a, b = np.asarray(truth), np.asarray(other)
+    a, b = np.asarray(without_mask(truth)), np.asarray(without_mask(other))
     if a.shape != b.shape:
         raise ValueError(f"shapes differ: {a.shape} and {b.shape}.")
     if a.size == 0:

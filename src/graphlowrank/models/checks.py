@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import without_mask
 from .._typing import Array
-from ..preprocessing.missing import without_mask
 
 SAFE_RANGE = (1e-6, 1e6)  # of the largest entry; fourth powers stay within single precision
 
@@ -42,7 +42,7 @@ def check_mask(mask: Any, shape: tuple[int, ...]) -> Array | None:
     """Return the mask of observed entries as a boolean array of the given shape; None for all."""
     if mask is None:
         return None
-    mask = np.ascontiguousarray(mask)
+    mask = np.ascontiguousarray(without_mask(mask))
     if mask.shape != shape or mask.dtype != bool:
         raise ValueError(f"mask must hold booleans of shape {shape}, got {mask.dtype} of shape {mask.shape}.")
     if not mask.any():

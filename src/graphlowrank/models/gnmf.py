@@ -9,12 +9,12 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import randomized_svd
 
+from .._checks import without_mask
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
 from ..linalg.products import dot, product, spmm
 from ..linalg.svd import leading_svd
-from ..preprocessing.missing import without_mask
 from ..preprocessing.sparse import canonical_csr
 from ..solvers.fista import Callback
 from ..solvers.solution import Iterated

@@ -7,7 +7,6 @@ ignores NaN of new samples, ``predict`` imputes them.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,15 +14,6 @@ import scipy.sparse as sp
 from .._typing import Array
 from ..linalg.blocks import map_row_blocks
 from .sparse import Data, is_sparse
-
-
-def without_mask(X: Any) -> Any:
-    """``X``, if it is a masked array with masked entries as NaN: other libraries would read what is stored there."""
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if not np.ma.is_masked(X):
-        return X.data
-    return np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
 
 
 def has_missing(X: Data) -> bool:

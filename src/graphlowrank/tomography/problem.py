@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._checks import without_mask
 from .._typing import Array
 from ..graphs import knn_graph, path_graph
 from ..preprocessing.robust_statistics import MAD_TO_STD
@@ -34,7 +35,7 @@ class Measurements:
     def of(cls, A: Any, b: Any, shape: tuple[int, int]) -> Self:
         """Validate measurements, and drop missing readings."""
         shape = check_image_shape(shape)
-        operator, readings = as_operator(A, shape), np.asarray(b, dtype=np.float64)
+        operator, readings = as_operator(A, shape), np.asarray(without_mask(b), dtype=np.float64)
         n_readings = operator.shape[0]
         if readings.shape != (n_readings,):
             raise ValueError(f"b must have a reading for each of the {n_readings} rows of A, got {readings.shape}.")

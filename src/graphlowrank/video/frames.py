@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import without_mask
 from .._typing import Array
 from .readers import VIDEOS, ArrayReader, FrameReader, ImageReader, VideoReader, open_npy, open_npz
 
@@ -148,7 +149,8 @@ def open_frames(source: Any, *, start: int = 0, stop: int | None = None, step: i
     stop = None if stop is None else _at_least(0, "stop", stop)
     if not 0 < scale <= 1:
         raise ValueError(f"scale must be more than 0 and at most 1; got {scale}.")
-    reader = _open_path(Path(source)) if isinstance(source, str | os.PathLike) else ArrayReader(np.asarray(source))
+    is_path = isinstance(source, str | os.PathLike)
+    reader = _open_path(Path(source)) if is_path else ArrayReader(np.asarray(without_mask(source)))
     frames = Frames(reader, start, stop, step, scale)
     chosen = frames.n_frames if stop is None or frames.n_frames is not None else len(range(start, stop, step))
     if chosen is not None and chosen < 2:
