@@ -155,6 +155,7 @@ def test_missing_cells_stay_missing():
     ("column", "reason"),
     [
         ({"day": range(1, ROWS + 1)}, "counts the rows; is it a measurement?"),
+        ({"customer": [7, 3, 9, 4, 8, 11, 5, 10, 13, 12, 14, 6]}, "whole numbers, all different; is it a measurement?"),
         ({"patient_id": [1, 1, 2] * 4}, "although it has the name of an index"),
         ({"target": NUMBERS[:, 0]}, "although it has the name of a label"),
     ],
@@ -163,6 +164,22 @@ def test_numbers_that_may_be_no_measurements_are_reported(table_of, column, reas
     (name,) = column
     table = table_of(column)
     assert (reported(table), table.feature_names[0]) == ([(name, "numeric", reason)], name)
+
+
+def test_many_whole_numbers_that_are_all_different_are_reported(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((200, 5)), columns=list("abcde"))
+    frame["customer"] = rng.choice(10**6, 200, replace=False)
+    frame["area"] = rng.integers(50, 10**6, 200).round(-4)  # some are equal
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    assert [column for column, *_ in reported(read(tmp_path / "x.csv"))] == ["customer"]
+    pd.DataFrame(rng.integers(10**9, size=(200, 5))).to_csv(tmp_path / "x.csv", index=False)
+    assert reported(read(tmp_path / "x.csv")) == []
+
+
+def test_truth_values_are_reported(tmp_path):
+    pd.DataFrame({"a": NUMBERS[:, 0], "b": NUMBERS[:, 1] > 0}).to_parquet(tmp_path / "x.parquet")
+    assert reported(read(tmp_path / "x.parquet")) == [("b", "numeric", "true and false, as 1 and 0")]
 
 
 def test_ordinary_numbers_are_not_suspected(table_of):

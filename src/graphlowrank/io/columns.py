@@ -19,6 +19,7 @@ from .._typing import Array
 
 MISSING = ("", "NA", "NaN", "nan")
 MIN_COUNTED = 10  # rows: fewer may be consecutive numbers by chance
+MIN_DIFFERENT = 100  # rows: fewer may be different whole numbers by chance
 MAX_CLASSES = 200
 N_JUDGED = 10_000  # cells that decide about the kind of a column of text
 N_SHOWN = 4  # columns, or cells, in a message
@@ -238,14 +239,15 @@ def _find(wanted: str, plan: Plan, path: Path) -> list[int]:
 
 def decide_roles(
     plan: Plan, path: Path, n_rows: int, *, strings: Mapping[int, Sequence[str]], strays: Mapping[int, Texts],
-    values: Array | None = None,
+    values: Array | None = None, notes: Mapping[int, str] | None = None,
 ) -> ColumnRoles:  # fmt: skip
     """Return the role of every column, or raise :class:`AmbiguousColumnsError`.
 
-    ``strings`` are the cells of ``plan.strings``, ``strays`` the cells of text among the features, and ``values``
-    (n_rows, n_features) their numbers.
+    ``strings`` are the cells of ``plan.strings``, ``strays`` the cells of text among the features, ``values`` (n_rows,
+    n_features) their numbers, and ``notes`` what is to be reported about how these were read.
     """
-    judged = {} if values is None or plan.choice.transpose else _suspects(plan, values)
+    judged: dict[int, Judgment] = {number: ("numeric", note, ()) for number, note in (notes or {}).items()}
+    judged |= {} if values is None or plan.choice.transpose else _suspects(plan, values)
     judged |= dict.fromkeys(plan.numeric, ("numeric", "as asked for", ()))
     judged |= dict.fromkeys(plan.ignored, ("ignored", "as asked for", ()))
     judged |= {number: found.judged(n_rows, parsed=number in plan.numeric) for number, found in strays.items()}
@@ -302,7 +304,7 @@ def _judge_names(plan: Plan, number: int, cells: Sequence[str]) -> Judgment:
 def _suspects(plan: Plan, values: Array) -> dict[int, Judgment]:
     """Judge numeric columns that may be no measurements: refused if the name says so, too, else only reported."""
     n_rows, found = len(values), dict[int, Judgment]()
-    counted = set(np.flatnonzero(values[1] - values[0] == 1).tolist()) if n_rows >= MIN_COUNTED else set()
+    numbering = _numbering(values)
     are_coordinates = {"x", "y"} <= {name.strip().lower() for name in plan.names or ()}
     for place, number in enumerate(plan.features):
         is_index, is_label = (plan.looks_like(number, pattern) for pattern in (_INDEX, _LABEL))
@@ -316,9 +318,27 @@ def _suspects(plan: Plan, values: Array) -> dict[int, Judgment]:
                 found[number] = "numeric", f"{what} and {n_different} different whole numbers", tuple(EFFECTS)
             else:
                 found[number] = "numeric", f"although it has {what}", ()
-        elif place in counted and np.all(np.diff(values[:, place]) == 1):
-            found[number] = "numeric", "counts the rows; is it a measurement?", ()
+        elif place in numbering:
+            found[number] = "numeric", f"{numbering[place]}; is it a measurement?", ()
     return found
+
+
+def _numbering(values: Array) -> dict[int, str]:
+    """Return the columns, less than half of them, that may number the rows: whole numbers that are all different."""
+    n_rows, found = len(values), {}
+    first = np.sort(values[:MIN_DIFFERENT], axis=0)  # which rules out most columns
+    for place in np.flatnonzero(_are_different(first)).tolist() if n_rows >= MIN_COUNTED else []:
+        column = np.sort(values[:, place])
+        consecutive = column[-1] - column[0] == n_rows - 1
+        if _are_different(column) and (consecutive or n_rows >= MIN_DIFFERENT):
+            counts = consecutive and np.array_equal(column, values[:, place])
+            found[place] = "counts the rows" if counts else "whole numbers, all different"
+    return found if 2 * len(found) < values.shape[1] else {}
+
+
+def _are_different(ordered: Array) -> Array:
+    """Whether the numbers of each column, which are in order, are whole and all different."""
+    return np.all(ordered == np.floor(ordered), axis=0) & np.all(ordered[1:] > ordered[:-1], axis=0)
 
 
 def _are_classes(n_different: int, n_rows: int) -> bool:

@@ -44,7 +44,8 @@ def read_parquet(path: Path, choice: Choice) -> Table:
             start = stop
         if start != n_rows:
             raise ValueError(f"it claims {n_rows} rows and has {start}")
-        roles = decide_roles(plan, path, n_rows, strings=strings, strays=strays, values=values)
+        notes = {number: "true and false, as 1 and 0" for number in features if str(schema.types[number]) == "bool"}
+        roles = decide_roles(plan, path, n_rows, strings=strings, strays=strays, values=values, notes=notes)
     return table_of(plan, values, strings, roles)
 
 
