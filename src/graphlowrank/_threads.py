@@ -159,16 +159,23 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
             raise
 
     helpers: list[Future[None]] = []
+    job = [work]
     try:
         # With a copy of the context: a loop inside ``work`` has the same limit of threads.
-        helpers.extend(_helpers(n_threads - 1).submit(copy_context().run, work) for _ in range(n_threads - 1))
+        helpers.extend(_helpers(n_threads - 1).submit(copy_context().run, _do, job) for _ in range(n_threads - 1))
         work()
     finally:
         # Helpers that have not started (another call uses the threads) have nothing left to do.
         begun = [helper for helper in helpers if not helper.cancel()]
         wait(begun)
+        job.clear()  # those that were canceled stay in the queue for as long, and would keep all arrays
     for helper in begun:
         helper.result()
+
+
+def _do(job: list[Callable[[], None]]) -> None:
+    for work in job:
+        work()
 
 
 def map_tasks(task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -45,7 +45,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "numbers out of range are refused": 20,
     "clusters that do not depend on the seed or the order of samples": 380,
     "a model owns its data, copies of samples, interrupts in compiled code": 70,
-    "plans know the arrays of each stage, and sparse data": 120,
+    "plans know the arrays of each stage, and sparse data": 145,
     "l1 scores of samples with few entries": 25,
     "communities of the sample graph": 290,
     "salt and pepper is recognized and replaced": 120,

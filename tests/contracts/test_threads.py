@@ -1,6 +1,7 @@
 """The number of threads is limited as asked, and does not change an answer."""
 
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -13,7 +14,7 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_info
 
 from graphlowrank import CompressiveClustering, CompressivePCA
-from graphlowrank._threads import current_threads, limit_threads, map_ranges, resolve_n_jobs
+from graphlowrank._threads import current_threads, limit_threads, map_ranges, map_tasks, resolve_n_jobs
 from graphlowrank.datasets import make_low_rank_on_graphs
 from graphlowrank.solvers.irls import irls
 
@@ -34,6 +35,21 @@ def test_ranges_cover_everything_once(n, n_jobs):
 def test_exceptions_in_threads_are_raised():
     with limit_threads(2), pytest.raises(ZeroDivisionError):
         map_ranges(lambda start, stop: 1 / 0, 10)
+
+
+def test_a_loop_inside_a_task_keeps_none_of_its_arrays():
+    """Its helpers never start, since the outer loop has the threads, and stay in the queue."""
+    arrays, seen = [], []
+
+    def task(number):
+        array = np.zeros(10)
+        arrays.append(weakref.ref(array))
+        map_ranges(lambda start, stop, held: None, 10, array)
+        seen.append(sum(one() is not None for one in arrays))
+
+    with limit_threads(2):
+        map_tasks(task, range(20))
+    assert max(seen) <= 2  # one in each thread
 
 
 def test_an_inner_call_keeps_the_outer_limit():

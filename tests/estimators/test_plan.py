@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, CompressivePCA
@@ -213,6 +213,14 @@ def test_copies_add_to_the_memory():
     assert dense.stage_bytes("decoding", scaled=True) - peak == data
     assert dense.stage_bytes("decoding", imputed=True) - peak == data
     assert peak - sparse.stage_bytes("decoding") == data - 100_000 * 10 * 8
+
+
+@pytest.mark.parametrize(("stage", "n_tasks"), [("scaling", 9), ("partitions", 5)])
+def test_each_thread_adds_to_the_memory(stage, n_tasks):
+    one, two, many, all_busy = (size(n_samples=5000, n_threads=n).stage_bytes(stage) for n in (1, 2, n_tasks, 1000))
+    assert_allclose(many - one, (n_tasks - 1) * (two - one))
+    assert two > one
+    assert many == all_busy
 
 
 @pytest.mark.parametrize("shape", [(2000, 300), (200_000, 50), (5000, 5000)])

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import without_mask
+from .._threads import resolve_n_jobs
 from .._typing import Array
 from ..auto import choose_n_neighbors, n_kept
 from ..auto.scaling import trial_sizes
@@ -177,7 +178,8 @@ def plan(
     if itemsize is None:
         itemsize = 4 if rows is None else float_type(rows.dtype).itemsize
     neighbors = int(options["n_neighbors"]), settings.neighbors
-    size = FitSize(task, n_samples, n_features, n_clusters, kept, itemsize, stored, *neighbors)
+    n_threads = resolve_n_jobs(settings.n_jobs)
+    size = FitSize(task, n_samples, n_features, n_clusters, kept, itemsize, stored, *neighbors, n_threads)
     pilot = _Pilot(size, options, rows, random_state).with_search()
     seconds, loading, scaling = pilot.extrapolate()
     copies = {"scaled": scaling != "none", "imputed": "imputation" in seconds}

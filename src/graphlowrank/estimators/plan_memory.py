@@ -2,18 +2,23 @@
 
 from dataclasses import dataclass
 
+from ..auto.gammas import CLUSTERING_PATH
+from ..auto.scaling import trial_sizes
 from ..graphs.candidates import BLOCK_ENTRIES, COMPILED_ABOVE
 from ..graphs.locality import RENUMBERED_ABOVE
 from ..graphs.search import EXACT_PRODUCTS
 from ..graphs.search_cells import PROJECTED_DIMENSIONS, PROJECTION_ROWS
 from ..graphs.search_exact import SPARE_CANDIDATES
+from ..linalg.products import MAX_SUMS, MIN_SUMS, SUM_ENTRIES
 from ..pipeline import FEATURE_GRAPH_SAMPLES, ORDERED_UP_TO
 
 PROCESS_BYTES = 0.38e9  # Python with its libraries and compiled code
 INDEX_BYTES = 4
+N_SCALINGS = 3  # that are tried
 EDGES_PER_NEIGHBOR = 1.5  # an edge is kept if either end lists the other
 COMMUNITY_ARRAYS = 8  # of the length of the samples
 PROBES = 16  # cells that the approximate search visits, typically
+EIGEN_ARRAYS = 8  # of the size of a Gram matrix, which hold its product, a copy, eigenvectors and workspace
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class FitSize:
     stored: float | None  # entries that a sparse sample stores, on average; None for dense data
     n_neighbors: int
     search: str  # name of the neighbor search
+    n_threads: int = 1
 
     @property
     def data(self) -> float:
@@ -47,12 +53,12 @@ class FitSize:
         ordered = self.task == "cluster" and self.n_samples <= ORDERED_UP_TO
         before = PROCESS_BYTES + self.data * (1 + ordered + scaled)
         if stage in ("outliers", "scaling", "number of clusters"):
-            return before
+            return before + self.trial_bytes() * (stage == "scaling" and self.task == "cluster")
         before += self.data * imputed
         block = self.kept[0] * self.kept[1] * self.itemsize
         graphs = self.graph * (2 if self.search != "exact" and self.n_samples > RENUMBERED_ABOVE else 1)
         part = min(1.0, FEATURE_GRAPH_SAMPLES / self.n_samples)  # of the samples, on which features are compared
-        features = self.data * part * (part < 1)
+        features = self.data * part * (1 + (part < 1))  # transposed
         double = 8 if self.task == "recover" else self.itemsize  # labels are interpolated in the precision of the data
         working = {
             "imputation": 0.0,
@@ -60,10 +66,24 @@ class FitSize:
             "feature graph": graphs + features + self.search_bytes(self.n_features, round(self.n_samples * part)),
             "sampling": graphs + self.data * self.kept[0] / self.n_samples + 2 * block,
             "reduction": graphs + 2.5 * self.graph + 2 * block,
+            "partitions": graphs + (2 + len(CLUSTERING_PATH)) * block + self.directions_bytes(),
             "communities": graphs + self.graph + COMMUNITY_ARRAYS * 8 * self.n_samples,
             "decoding": graphs + self.graph / 2 + 2 * block + 7 * self.n_samples * self.n_clusters * double,
         }
-        return before + working.get(stage, graphs + 6 * block)  # of a solver, gammas or partitions
+        return before + working.get(stage, graphs + 6 * block)  # of a solver or gammas
+
+    def trial_bytes(self) -> float:
+        """Bytes of the trials of scalings, some of which run at a time: draws, scaled copies, neighbor search."""
+        n_trials, size = trial_sizes(self.n_samples)
+        part = self.data * size / self.n_samples
+        at_once = min(self.n_threads, N_SCALINGS * n_trials)
+        return n_trials * part * (n_trials > 1) + at_once * (part + self.search_bytes(size, self.n_features))
+
+    def directions_bytes(self) -> float:
+        """Bytes of the singular vectors of the low-rank matrices, some of which are computed at a time."""
+        n_gram = min(self.kept) ** 2
+        n_sums = min(max(SUM_ENTRIES // n_gram, MIN_SUMS), MAX_SUMS)
+        return min(self.n_threads, len(CLUSTERING_PATH)) * (n_sums + EIGEN_ARRAYS) * n_gram * 8.0
 
     def search_bytes(self, n: int, n_dimensions: int) -> float:
         """Bytes of the neighbor search among n points: copies, projections, candidates and their differences."""
