@@ -4,12 +4,13 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from itertools import pairwise
 from numbers import Integral
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from threadpoolctl import LibController, OpenBLASController, ThreadpoolController
@@ -23,6 +24,9 @@ MAX_THREADS = 1024  # more would only exhaust the system
 CHUNKS_PER_THREAD = 8  # balances uneven rows; Ctrl-C takes effect within an eighth of the loop
 # Each chunk waits for the GIL, so many threads get fewer chunks each.
 MANY_THREADS, CHUNKS_OF_MANY = 4, 3
+# Seconds that a loop waits for its helpers after Ctrl-C, which may leave a lock of Python or numba locked forever: it
+# can come between the lock and the ``with`` that would release it.
+PATIENCE = 5.0
 
 
 def available_cores() -> int:
@@ -159,23 +163,19 @@ def map_ranges(kernel: Callable[..., Any], n_items: int, *args: Any) -> None:
             raise
 
     helpers: list[Future[None]] = []
-    job = [work]
+    job: Job = [work]
+    patience: float | None = PATIENCE
     try:
-        # With a copy of the context: a loop inside ``work`` has the same limit of threads.
-        helpers.extend(_helpers(n_threads - 1).submit(copy_context().run, _do, job) for _ in range(n_threads - 1))
+        helpers.extend(_helpers(n_threads - 1).submit(job) for _ in range(n_threads - 1))
         work()
+        patience = None
     finally:
         # Helpers that have not started (another call uses the threads) have nothing left to do.
         begun = [helper for helper in helpers if not helper.cancel()]
-        wait(begun)
+        wait(begun, patience)
         job.clear()  # those that were canceled stay in the queue for as long, and would keep all arrays
     for helper in begun:
         helper.result()
-
-
-def _do(job: list[Callable[[], None]]) -> None:
-    for work in job:
-        work()
 
 
 def map_tasks(task: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -192,13 +192,47 @@ def map_tasks(task: Callable[[Item], Result], items: Iterable[Item]) -> list[Res
     return [found[place] for place in range(len(given))]
 
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+Job = list[Callable[[], None]]  # empty once its loop has ended
 
 
-def _helpers(n_threads: int) -> ThreadPoolExecutor:
+class _Pool:
+    """Threads that the process does not wait for when it ends, as it would for those of ThreadPoolExecutor."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._queue: SimpleQueue[tuple[Future[None], Context, Job]] = SimpleQueue()
+        for _ in range(n_threads):
+            Thread(target=self._serve, name="graphlowrank", daemon=True).start()
+
+    def submit(self, job: Job) -> Future[None]:
+        """Run a job with a copy of the context: a loop inside it has the same limit of threads."""
+        future: Future[None] = Future()
+        self._queue.put((future, copy_context(), job))
+        return future
+
+    def _serve(self) -> None:
+        while True:
+            future, context, job = self._queue.get()
+            if future.set_running_or_notify_cancel():
+                try:
+                    context.run(_do, job)
+                    future.set_result(None)
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, context, job  # nothing is kept while waiting
+
+
+def _do(job: Job) -> None:
+    for work in job:
+        work()
+
+
+_pools: dict[int, _Pool] = {}
+
+
+def _helpers(n_threads: int) -> _Pool:
     """Return a pool that is kept between calls: starting threads costs as much as a short loop."""
     if n_threads not in _pools:
-        _pools[n_threads] = ThreadPoolExecutor(n_threads, thread_name_prefix="graphlowrank")
+        _pools[n_threads] = _Pool(n_threads)
     return _pools[n_threads]
 
 

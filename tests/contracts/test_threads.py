@@ -1,6 +1,9 @@
 """The number of threads is limited as asked, and does not change an answer."""
 
+import subprocess
+import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -37,6 +40,31 @@ def test_exceptions_in_threads_are_raised():
         map_ranges(lambda start, stop: 1 / 0, 10)
 
 
+STUCK = """
+import threading
+from graphlowrank import _threads
+
+_threads.PATIENCE = 0.1
+begun = threading.Event()
+
+def work(start, stop):
+    if threading.current_thread() is threading.main_thread():
+        begun.wait()
+        raise KeyboardInterrupt
+    begun.set()
+    threading.Event().wait()  # forever
+
+with _threads.limit_threads(2):
+    _threads.map_ranges(work, 10)
+"""
+
+
+def test_a_process_ends_although_an_interrupt_left_a_helper_waiting():
+    """Ctrl-C between a lock and the ``with`` that releases it leaves it locked; numba's was seen so."""
+    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=60, check=False)
+    assert "KeyboardInterrupt" in ended.stderr
+
+
 def test_a_loop_inside_a_task_keeps_none_of_its_arrays():
     """Its helpers never start, since the outer loop has the threads, and stay in the queue."""
     arrays, seen = [], []
@@ -50,6 +78,13 @@ def test_a_loop_inside_a_task_keeps_none_of_its_arrays():
     with limit_threads(2):
         map_tasks(task, range(20))
     assert max(seen) <= 2  # one in each thread
+    held = np.zeros(10)
+    arrays = [weakref.ref(held)]
+    with limit_threads(2):
+        map_ranges(lambda start, stop, held: time.sleep(0.01), 10, held)
+    del held
+    time.sleep(0.1)
+    assert arrays[0]() is None  # nor does a helper that waits for more
 
 
 def test_an_inner_call_keeps_the_outer_limit():
