@@ -44,7 +44,7 @@ def choices() -> dict[str, tuple[str, ...]]:
         "neighbors": tuple(search_names()),
         "laplacian": ("auto", "combinatorial", "normalized"),
         "reduction": ("auto", "exact", "random_walk", "rebuild"),
-        "solver": tuple(SOLVERS),
+        "solver": ("auto", *SOLVERS),
         "decoder": tuple(DECODERS),
     }
 
@@ -175,8 +175,8 @@ class Options:
 
     @property
     def small_solver(self) -> SmallSolver:
-        """Registered solver of the compressed problem."""
-        return SOLVERS[self.solver]
+        """Registered solver of the compressed problem; FRPCAG where models cannot be compared."""
+        return SOLVERS["frpcag" if is_auto(self.solver) else self.solver]
 
     @property
     def decoder_record(self) -> Decoder:

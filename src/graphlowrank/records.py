@@ -1,7 +1,7 @@
 """What flows between the stages of the pipeline."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Run:
     rng: np.random.RandomState
     progress: Progress
 
+    def changed(self, **options: Any) -> Self:
+        """Return the same run with other options."""
+        return replace(self, options=replace(self.options, **options))
+
 
 @dataclass(frozen=True, eq=False)
 class LossWeights:
@@ -36,6 +40,10 @@ class LossWeights:
 
     samples: Array | None = None
     features: Array | None = None
+
+    def any(self) -> bool:
+        """Whether there are weights."""
+        return self.samples is not None or self.features is not None
 
     def of_samples(self, order: Array) -> Self:
         """Weights of ``X[order]``."""

@@ -108,6 +108,13 @@ def test_the_whole_matrix_without_compression(here):
     assert f"rank about {wanted.n_components_};" in result.stdout
 
 
+def test_models_are_compared(here):
+    done("in.csv --compare-models -o out.npy -r r.html")
+    wanted = CompressivePCA(solver="auto", random_state=0).fit(make_matrix()[1])
+    assert_allclose(np.load("out.npy"), wanted.low_rank_.to_array())
+    assert "validation on held-out entries" in Path("r.html").read_text()
+
+
 def test_options_reach_the_model(here, monkeypatch):
     seen = Mock(side_effect=ValueError("enough"))
     monkeypatch.setattr(command, "CompressivePCA", seen)
@@ -179,7 +186,8 @@ def test_json_is_all_of_stdout(here):
     ("given", "text"),
     [("", "--output"), ("-o out.npy --rank 0", "--rank"), ("-o out.npy --loss l3", "huber"),
      ("-o out.npy --gamma-samples -1", "--gamma-samples"), ("-o out.npy --downsampling 0 1", "--downsampling"),
-     ("-o out.npy --downsampling 2 1 --no-compression", "--no-compression works on the whole matrix")],
+     ("-o out.npy --downsampling 2 1 --no-compression", "--no-compression works on the whole matrix"),
+     ("-o out.npy --compare-models --no-compression", "--no-compression is one of the models")],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(here, given, text):
     result = run(f"in.csv {given}")

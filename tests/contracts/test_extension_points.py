@@ -112,7 +112,7 @@ def truncated_svd(problem, callback):
 
 
 def test_a_solver_of_the_compressed_problem(data):
-    with pytest.raises(ValueError, match="solver must be one of 'frpcag', 'rpca', 'rpcag'; got 'svd'"):
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'frpcag', 'rpca', 'rpcag'; got 'svd'"):
         CompressivePCA(3, solver="svd").fit(data.X_true)
     models.register_solver(SmallSolver("svd", truncated_svd, "truncated SVD"))
     model = CompressivePCA(3, solver="svd", decoder="robust", downsampling=(2, 2), random_state=0).fit(data.X_true)
@@ -123,7 +123,7 @@ def test_a_solver_of_the_compressed_problem(data):
         CompressivePCA(3, solver="svd", sampling="optimal").fit(data.X_true)
     with pytest.raises(ValueError, match="sample_loss_weight needs solver='frpcag': 'svd' has no weights"):
         CompressivePCA(3, solver="svd").fit(data.X_true, sample_loss_weight=np.ones(200))
-    with pytest.raises(ValueError, match="solver must be one of 'frpcag', 'rpca', 'rpcag', 'svd'; got 'other'"):
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'frpcag', 'rpca', 'rpcag', 'svd'; got 'other'"):
         CompressivePCA(3, solver="other").fit(data.X_true)
 
 

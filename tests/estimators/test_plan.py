@@ -248,3 +248,8 @@ def test_rows_of_few_data_are_repeated():
     assert rows.shape == (100, 4)
     assert rows.dtype == np.float32
     assert Plan("cluster", 1, 1, (1, 1), (Stage("a", 1.0, 2.0),), 0.0, 1.0, ()).gigabytes == 2.0
+
+
+def test_several_models_cannot_be_planned():
+    with pytest.raises(ValueError, match="a plan needs a solver"):
+        plan(400, 30, task="recover", solver="auto")

@@ -129,5 +129,5 @@ def test_a_loss_that_the_solver_does_not_use_is_refused_and_not_reported(small_c
 def test_a_solver_without_weights_refuses_optimal_sampling(small_corrupted):
     with pytest.raises(ValueError, match="solver='rpca' has no importance weights"):
         CompressivePCA(2, solver="rpca", sampling="optimal").fit(small_corrupted.X)
-    with pytest.raises(ValueError, match="solver must be one of 'frpcag', 'rpca', 'rpcag'"):
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'frpcag', 'rpca', 'rpcag'"):
         CompressivePCA(2, solver="pca").fit(small_corrupted.X)

@@ -34,7 +34,7 @@ OPTIONS = {
     "sampling": (["uniform", "optimal", (None, None)], ["x", ("a", "b"), ([0, 0], None), ([10**6], None), ([], None)]),
     "reduction": (["auto", "exact", "random_walk", "rebuild"], ["x", None]),
     "robust_graphs": (["auto", True, False], [2, "x"]),
-    "solver": (["frpcag", "rpca", "rpcag"], ["x", None]),
+    "solver": (["frpcag", "rpca", "rpcag", "auto"], ["x", None]),
     "decoder": (
         ["subspace", "approximate", "orthonormal", "alternate", "ideal", "approximate2", "approximate3", "robust"],
         ["x", None],

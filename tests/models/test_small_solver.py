@@ -30,7 +30,7 @@ def test_a_solver_from_outside_runs_in_the_estimator(truncated, rng):
     model = CompressivePCA(2, solver="truncated", downsampling=(1, 1), random_state=0).fit(X)
     assert_allclose(np.asarray(model.low_rank_), X, atol=1e-6)
     assert "truncated" in model.stage_seconds_
-    with pytest.raises(ValueError, match="solver must be one of 'frpcag', 'rpca', 'rpcag', 'truncated'"):
+    with pytest.raises(ValueError, match="solver must be one of 'auto', 'frpcag', 'rpca', 'rpcag', 'truncated'"):
         CompressivePCA(2, solver="other").fit(X)
 
 

@@ -65,6 +65,9 @@ def recover_command(
     no_compression: Annotated[
         bool, model_option("--no-compression", help="Solve on the whole matrix, without truncating to a rank.")
     ] = False,
+    compare_models: Annotated[
+        bool, model_option("--compare-models", help="Choose the model on held-out entries: more accurate, slower.")
+    ] = False,
     scaling: Annotated[
         RecoveryScaling, model_option(help="Scale features to a common unit; auto: only if units differ.")
     ] = "auto",
@@ -89,7 +92,13 @@ def recover_command(
         )
     if no_compression and scaling == "features":
         raise typer.BadParameter("--no-compression works in the units of the data", param_hint="--scaling")
+    if no_compression and compare_models:
+        raise typer.BadParameter(
+            "--no-compression is one of the models: give one or the other", param_hint="--compare-models"
+        )
     options = {"n_components": rank, "loss": loss, **({} if no_compression else {"scaling": scaling})}
+    if compare_models:
+        options["solver"] = "auto"
     with brief_errors(debug=given["debug"], command="recover"):
         from .recover import run_recover
 

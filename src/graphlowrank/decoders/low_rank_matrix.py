@@ -8,6 +8,7 @@ import numpy as np
 from .._checks import check_floats
 from .._threads import single_threaded_libraries
 from .._typing import Array
+from ..linalg.optimal_shrinkage import Spectrum
 from ..linalg.products import product
 
 
@@ -47,6 +48,11 @@ class LowRankMatrix:
 
     ndim = 2
     __array_ufunc__ = None  # numpy must hand `array @ M` to us instead of asking for the decoded matrix
+
+    @classmethod
+    def of(cls, spectrum: Spectrum) -> Self:
+        """Return the matrix with these singular triplets."""
+        return cls(spectrum.left, spectrum.values, spectrum.right, spectrum.mean)
 
     def check(self) -> None:
         """Raise ValueError unless the factors fit together and are finite."""
