@@ -11,7 +11,8 @@ matrix compete by Stein's unbiased risk (squared residual plus twice the noise t
     residual    the predictions, plus the same shrinkage of what they leave
 
 Noise is assumed to have the same standard deviation in all entries. Candidates and constants were chosen on digits,
-breast cancer, Yale faces and synthetic clusters, rings and circles, with Gaussian noise, outliers and missing values.
+breast cancer, Yale faces and synthetic clusters, rings and circles, with Gaussian noise, outliers and missing values;
+benchmarks/RECOVERY.md has these and others.
 """
 
 from collections.abc import Mapping
