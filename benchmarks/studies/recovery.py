@@ -270,7 +270,7 @@ def table(options: argparse.Namespace) -> None:
     lines += [machine_line(stored["machine"]), ""]
     lines += [
         f'Candidates and constants of `solver="auto"` were chosen on {", ".join(TUNING_SETS)}',
-        "(seed 0) and the Yale faces. The other sets took no part, except that salt and pepper was handled in another way",
+        "(seed 0) and the Yale faces. The other sets took no part, except that salt and pepper was handled otherwise",
         "before seed 0 of USPS, ORL, PBMC and the video was seen. Mean over the seeds, worst seed of ours in brackets;",
         "bold is the best of the ingredients. The last column is ours over the best ingredient.",
     ]
