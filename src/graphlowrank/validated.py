@@ -72,7 +72,8 @@ def recover_validated(X: Data, run: Run) -> Recovery:
         if scaling.shift is not None and scaling.scale is not None:
             low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
     rank_choice = Choice("n_components", low_rank.rank, "factors that are left of the estimate")
-    choices = [rank_choice, model, estimate.choice, scaling_choice, outliers]
+    gammas = [replace(one, reason="of the model") for one in found.choices if one.name.startswith("gamma")]
+    choices = [rank_choice, model, estimate.choice, *gammas, scaling_choice, outliers]
     block = found.compressed.block
     block = replace(block, scale=block.scale * float(unit), shift=block.shift * Y.dtype.type(unit))
     compressed = replace(found.compressed, block=block)

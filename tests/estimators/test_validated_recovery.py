@@ -38,6 +38,7 @@ def test_the_report_has_losses_and_risks(model):
     found = choices(model)
     assert "rpca 0." in found["solver"].reason
     assert "noise 0." in found["estimate"].reason
+    assert found["gamma_samples"].value == model.gamma_samples_
     assert found["n_components"].value == model.n_components_ == model.low_rank_.rank
     assert "held-out" in str(model.report_)
 
