@@ -11,6 +11,7 @@ import numpy as np
 
 from . import auto
 from ._progress import Progress
+from ._threads import map_tasks
 from ._typing import Array
 from .auto import Choice
 from .decoders import Decoded, LowRankMatrix
@@ -50,19 +51,22 @@ def recover_validated(X: Data, run: Run) -> Recovery:
         return np.where(folds == fold, Y.dtype.type(np.nan), Y)
 
     with run.progress.stage("model"):
-        trials = {name: fit(without(0), name, seed, run) for name in auto.CANDIDATES}
+        first = without(0)
+        found_by_name = map_tasks(lambda name: fit(first, name, seed, run), auto.CANDIDATES)
+        trials = dict(zip(auto.CANDIDATES, found_by_name, strict=True))
         predictions = {name: low_rank.to_array() for name, (_, low_rank) in trials.items()}
         model = auto.choose_candidate(Y, folds == 0, predictions)
         known: dict[str, Any] = {}
         if model.value == auto.TRUNCATED:  # gammas and rank were chosen without the first fold, and stay
             (gamma_samples, gamma_features), rank = trials[model.value][0].gammas, trials[model.value][1].rank
             known = {"gamma_samples": gamma_samples, "gamma_features": gamma_features, "n_components": rank}
-        found, low_rank = fit(Y, model.value, seed, run, **known)
+        # All entries for the fit, and all but one fold for its predictions; the trial has predicted the first.
+        parts = [Y, *(without(fold) for fold in range(1, auto.N_FOLDS))]
+        (found, low_rank), *others = map_tasks(lambda part: fit(part, model.value, seed, run, **known), parts)
         fitted = low_rank.to_array()
         predicted = np.where(folds == 0, predictions[model.value], fitted)
-        for fold in range(1, auto.N_FOLDS):
-            others = fit(without(fold), model.value, seed, run, **known)[1].to_array()
-            predicted = np.where(folds == fold, others, predicted)
+        for fold, (_, other) in enumerate(others, 1):
+            predicted = np.where(folds == fold, other.to_array(), predicted)
     with run.progress.stage("shrinkage"):
         # The fit never sees a missing entry, and sees more of the others than any fold.
         predicted = np.where(np.isnan(Y), fitted, predicted)
