@@ -257,7 +257,13 @@ def run(options: argparse.Namespace) -> None:
             print(f"{time.monotonic() - begin:6.0f} s  {cell['set']}, {cell['corruption']}, {cell['seed']}, "
                   f"{cell['system']}: {cell['error']:.4f}, {cell['seconds']:.1f} s", flush=True)  # fmt: skip
             stored = {"machine": machine, "cells": [*stored["cells"], cell]}
-            write_atomically(options.results, json.dumps(stored, indent=0) + "\n")
+            write_atomically(options.results, as_text(stored))
+
+
+def as_text(stored: dict[str, Any]) -> str:
+    """JSON with a line for each cell."""
+    cells = ",\n".join(json.dumps(cell) for cell in stored["cells"])
+    return f'{{"machine": {json.dumps(stored["machine"])}, "cells": [\n{cells}\n]}}\n'
 
 
 def table(options: argparse.Namespace) -> None:
