@@ -36,7 +36,6 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "frpcag (0.1, 0.05)": {"gamma_samples": 0.1, "gamma_features": 0.05},
     "rpca": WITHOUT_GRAPHS,
 }
-
 TRUNCATED = "frpcag"
 N_FOLDS = 5
 MIN_SAMPLES, MIN_FEATURES = 20, 5
@@ -99,7 +98,7 @@ def best_estimate(X: Array, predicted: Array, fitted: Array, *, filtered: bool =
     """Compare the fit of a model with shrinkage that starts from its out-of-fold predictions.
 
     ``X`` (n, p) has NaN where entries are missing; ``predicted`` are the model's predictions without the entry itself
-    and ``fitted`` its solution for all entries. Outliers of ``filtered`` data are missing already.
+    and ``fitted`` its solution for all entries. Outliers of ``filtered`` data are replaced already.
     """
     seen = ~np.isnan(X)
     width = float(np.ptp(X[seen]))
@@ -130,7 +129,9 @@ def best_estimate(X: Array, predicted: Array, fitted: Array, *, filtered: bool =
         best = "fit"
     listed = ", ".join(f"{name} {(value / unit) ** 0.5:.3f}" for name, value in risks.items())
     reason = f"estimated errors: {listed}; noise {noise / unit**0.5:.3f}, {share:.1%} outliers"
-    spectrum = {"fit": None, "shrinkage": shrunk, "residual": Spectrum.of(with_residual).shrunk(0.0)}[best]
+    spectrum = shrunk if best == "shrinkage" else None
+    if best == "residual":
+        spectrum = Spectrum.of(with_residual).shrunk(0.0)
     return Estimate(spectrum, Choice("estimate", best, reason))
 
 
