@@ -1,7 +1,8 @@
 """Recovery by the model that predicts held-out entries best: ``solver="auto"``.
 
 Small matrices are solved whole by several models of :mod:`graphlowrank.pipeline`. Each predicts entries that it does
-not see, the best one is fitted, and :mod:`graphlowrank.auto.recovery_model` decides how much each entry is trusted.
+not see; the matrix is denoised from the solution of the best one, and :mod:`graphlowrank.auto.recovery_model` decides
+which of the two is the answer.
 """
 
 from dataclasses import replace
@@ -16,6 +17,7 @@ from ._typing import Array
 from .auto import Choice
 from .decoders import Decoded, LowRankMatrix
 from .linalg.optimal_shrinkage import Spectrum
+from .models.denoise import denoise
 from .options import is_auto
 from .pipeline import check_outliers, filter_ends, recover, solve_whole
 from .preprocessing import Data
@@ -35,7 +37,7 @@ def recover_by_solver(X: Data, weights: LossWeights, run: Run) -> Recovery:
 
 
 def recover_validated(X: Data, run: Run) -> Recovery:
-    """Recover a small dense matrix by the model that predicts held-out entries best, or by shrinkage."""
+    """Recover a small dense matrix by the model that predicts held-out entries best, or by denoising."""
     with run.progress.stage("scaling"):
         scaling, scaling_choice = auto.choose_recovery_scaling(X, run.options.scaling)
         scaled = scaling.apply(X)
@@ -43,41 +45,34 @@ def recover_validated(X: Data, run: Run) -> Recovery:
     filtered, ends = filter_ends(scaled, outliers, run)
     unit = power_of_two(np.nanmax(np.abs(np.asarray(filtered))))  # squares must neither overflow nor underflow
     Y = np.asarray(filtered) / filtered.dtype.type(unit)
-    robust = outliers.value is True
-    run = run.changed(solver="frpcag", scaling="none", downsampling=(1, 1), robust_graphs=robust)
-    seed, folds = run.rng.randint(2**31 - 1), auto.assign_folds(Y.shape, run.rng)
-
-    def without(fold: int) -> Array:
-        return np.where(folds == fold, Y.dtype.type(np.nan), Y)
-
+    run = run.changed(solver="frpcag", scaling="none", downsampling=(1, 1), robust_graphs=outliers.value is True)
+    seed, held_out = run.rng.randint(2**31 - 1), auto.choose_held_out(Y, run.rng)
+    folds = np.random.RandomState(run.rng.randint(2**31 - 1))
     with run.progress.stage("model"):
-        first = without(0)
-        found_by_name = map_tasks(lambda name: fit(first, name, seed, run), auto.CANDIDATES)
-        trials = dict(zip(auto.CANDIDATES, found_by_name, strict=True))
-        predictions = {name: low_rank.to_array() for name, (_, low_rank) in trials.items()}
-        model = auto.choose_candidate(Y, folds == 0, predictions)
-        known: dict[str, Any] = {}
-        if model.value == auto.TRUNCATED:  # gammas and rank were chosen without the first fold, and stay
-            (gamma_samples, gamma_features), rank = trials[model.value][0].gammas, trials[model.value][1].rank
-            known = {"gamma_samples": gamma_samples, "gamma_features": gamma_features, "n_components": rank}
-        # All entries for the fit, and all but one fold for its predictions; the trial has predicted the first.
-        parts = [Y, *(without(fold) for fold in range(1, auto.N_FOLDS))]
-        (found, low_rank), *others = map_tasks(lambda part: fit(part, model.value, seed, run, **known), parts)
+        part = np.where(held_out, Y.dtype.type(np.nan), Y)
+        (found, low_rank), (_, trial) = map_tasks(lambda task: fit(*task, seed, run), [(Y, "frpcag"), (part, "rpca")])
+        known = {"gamma_samples": found.gammas[0], "gamma_features": found.gammas[1], "n_components": low_rank.rank}
+        trials = {"frpcag": fit(part, "frpcag", seed, run, **known)[1].to_array(), "rpca": trial.to_array()}
+        model = auto.choose_candidate(Y, held_out, trials)
+        if model.value != "frpcag":
+            found, low_rank = fit(Y, model.value, seed, run)
+    with run.progress.stage("denoising"):
         fitted = low_rank.to_array()
-        predicted = np.where(folds == 0, predictions[model.value], fitted)
-        for fold, (_, other) in enumerate(others, 1):
-            predicted = np.where(folds == fold, other.to_array(), predicted)
-    with run.progress.stage("shrinkage"):
-        # The fit never sees a missing entry, and sees more of the others than any fold.
-        predicted = np.where(np.isnan(Y), fitted, predicted)
-        estimate = auto.best_estimate(Y, predicted, fitted, filtered=ends is not None)
-        low_rank = low_rank if estimate.spectrum is None else LowRankMatrix.of(estimate.spectrum)
+        data, suspects = Y, None
+        if ends is not None:  # replaced entries are no data; of the others, only those at the ends may be wrong
+            given = np.asarray(scaled)
+            data = np.where(given == filtered, Y, Y.dtype.type(np.nan))
+            suspects = ~ends.keeps(given)
+        denoised = denoise(data, fitted, folds, suspects=suspects)
+        estimate = auto.choose_estimate(Y, held_out, trials[model.value], fitted, denoised)
+        if estimate.value == "denoised":
+            low_rank = LowRankMatrix.of(denoised.spectrum)
         low_rank = low_rank.rescaled(float(unit), 0.0)
         if scaling.shift is not None and scaling.scale is not None:
             low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
     rank_choice = Choice("n_components", low_rank.rank, "factors that are left of the estimate")
     gammas = [replace(one, reason="of the model") for one in found.choices if one.name.startswith("gamma")]
-    choices = [rank_choice, model, estimate.choice, *gammas, scaling_choice, outliers]
+    choices = [rank_choice, model, estimate, *gammas, scaling_choice, outliers]
     block = found.compressed.block
     block = replace(block, scale=block.scale * float(unit), shift=block.shift * Y.dtype.type(unit))
     compressed = replace(found.compressed, block=block)
@@ -88,7 +83,7 @@ def fit(X: Array, name: str, seed: int, run: Run, **known: Any) -> tuple[Recover
     """Fit a candidate to the observed entries; return what the pipeline found, and the matrix."""
     one = run.changed(**auto.CANDIDATES[name] | known)
     one = replace(one, rng=np.random.RandomState(seed), progress=Progress())
-    if name == auto.TRUNCATED:
+    if name == "frpcag":
         found = recover(X, LossWeights(), one)
         return found, found.draws[0].low_rank
     found = solve_whole(X, LossWeights(), one)

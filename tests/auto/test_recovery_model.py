@@ -3,12 +3,12 @@ import pytest
 
 from graphlowrank.auto.recovery_model import (
     CANDIDATES,
-    N_FOLDS,
-    assign_folds,
-    best_estimate,
     choose_candidate,
+    choose_estimate,
+    choose_held_out,
     why_not_validated,
 )
+from graphlowrank.models.denoise import denoise
 from graphlowrank.options import Options
 
 
@@ -17,12 +17,20 @@ def low_rank(n=300, p=40, rank=4, seed=0):
     return rng.standard_normal((n, rank)) @ rng.standard_normal((rank, p))
 
 
-def test_folds_are_balanced_in_every_sample():
-    folds = assign_folds((50, 23), np.random.RandomState(0))
-    counts = np.array([np.bincount(row, minlength=N_FOLDS) for row in folds])
-    assert counts.min() >= 23 // N_FOLDS
-    assert counts.max() <= 23 // N_FOLDS + 1
-    assert len(np.unique(folds[:, 0])) == N_FOLDS
+def noisy(C, seed=1):
+    return C + 0.3 * np.random.default_rng(seed).standard_normal(C.shape)
+
+
+def choose(X, trial, fitted):
+    held_out = choose_held_out(X, np.random.RandomState(0))
+    denoised = denoise(X, np.where(np.isnan(X), fitted, X), np.random.RandomState(0))
+    return choose_estimate(X, held_out, np.where(held_out, trial, fitted), fitted, denoised)
+
+
+def test_a_fifth_of_every_sample_is_held_out():
+    held_out = choose_held_out(np.zeros((50, 23)), np.random.RandomState(0))
+    np.testing.assert_array_equal(held_out.sum(axis=1), 5)
+    assert held_out.sum(axis=0).min() > 3
 
 
 def test_the_best_prediction_wins_whatever_the_outliers():
@@ -37,40 +45,35 @@ def test_the_best_prediction_wins_whatever_the_outliers():
     assert all(name in choice.reason for name in candidates)
 
 
-def test_a_perfect_model_is_kept():
+def test_a_perfect_model_is_the_answer():
     C = low_rank()
-    X = C + 0.3 * np.random.default_rng(1).standard_normal(C.shape)
-    assert best_estimate(X, C, C).choice.value == "fit"
+    choice = choose(noisy(C), C, C)
+    assert choice.value == "fit"
+    assert "noise 0.1" in choice.reason
 
 
-def test_a_model_that_copies_noise_is_not_kept():
+def test_a_model_that_copies_noise_is_not():
     C = low_rank()
-    rng = np.random.default_rng(1)
-    X = C + rng.standard_normal(C.shape)
-    predicted = C + 0.5 * rng.standard_normal(C.shape)
-    found = best_estimate(X, predicted, X)  # the fit is the data
-    assert found.choice.value != "fit"
-    assert np.linalg.norm(found.spectrum.matrix() - C) < 0.5 * np.linalg.norm(X - C)
+    X = noisy(C)
+    assert choose(X, C, X).value == "denoised"
 
 
-def test_outliers_are_replaced():
+def test_a_model_that_predicts_badly_is_not():
     C = low_rank()
-    rng = np.random.default_rng(1)
-    wrong = rng.random(C.shape) < 0.1
-    X = np.where(wrong, rng.uniform(-15, 15, C.shape), C) + 0.2 * rng.standard_normal(C.shape)
-    predicted = C + 0.5 * rng.standard_normal(C.shape)
-    found = best_estimate(X, predicted, X)
-    assert found.choice.value == "shrinkage"
-    assert np.linalg.norm(found.spectrum.matrix() - C) < 0.15 * np.linalg.norm(X - C)
+    assert choose(noisy(C), C + 0.5, C).value == "denoised"
 
 
-def test_missing_entries_do_not_matter_where_they_are_predicted():
+def test_a_model_that_loses_what_it_cannot_predict_is_not():
     C = low_rank()
-    rng = np.random.default_rng(1)
-    X = np.where(rng.random(C.shape) < 0.3, np.nan, C + 0.5 * rng.standard_normal(C.shape))
-    found = best_estimate(X, C + 0.3 * rng.standard_normal(C.shape), np.where(np.isnan(X), C, X))
-    assert found.choice.value == "shrinkage"
-    assert np.linalg.norm(found.spectrum.matrix() - C) < 0.3 * np.linalg.norm(C)
+    C += 0.5 * np.random.default_rng(2).standard_normal((len(C), 3)) @ np.eye(3, C.shape[1])  # three features alone
+    without = np.where(np.arange(C.shape[1]) < 3, 0, C)
+    assert choose(noisy(C), without, without).value == "denoised"
+
+
+def test_missing_entries_are_not_judged():
+    C = low_rank()
+    X = np.where(np.random.default_rng(3).random(C.shape) < 0.3, np.nan, noisy(C))
+    assert choose(X, C, np.where(np.isnan(X), 1e3, C)).value == "fit"
 
 
 @pytest.mark.parametrize(

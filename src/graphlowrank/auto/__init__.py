@@ -13,7 +13,7 @@
     n_kept                   samples and features that are kept
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
     rank_choice              rank of the answer: singular values above the noise
-    choose_candidate, best_estimate   model of recovery, and how much of each entry it keeps
+    choose_candidate, choose_estimate   model of recovery, and whether its solution or the denoised matrix is the answer
 """
 
 from .choice import AS_GIVEN, Choice
@@ -33,18 +33,16 @@ from .outliers import choose_outlier_filter
 from .rank import rank_choice
 from .recovery_model import (
     CANDIDATES,
-    N_FOLDS,
-    TRUNCATED,
-    assign_folds,
-    best_estimate,
     choose_candidate,
+    choose_estimate,
+    choose_held_out,
     why_not_validated,
 )
 from .scaling import choose_recovery_scaling, choose_scaling, choose_units
 
 __all__ = [
-    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "N_FOLDS", "PUBLISHED_TOL", "TRUNCATED", "Choice", "assign_folds",
-    "best_estimate", "check_sizes", "choose_bandwidth", "choose_candidate", "choose_laplacian", "choose_n_clusters",
+    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "PUBLISHED_TOL", "Choice", "check_sizes", "choose_bandwidth",
+    "choose_candidate", "choose_estimate", "choose_held_out", "choose_laplacian", "choose_n_clusters",
     "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "choose_units",
     "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "label_options", "model_choices",
     "n_kept", "needs_validation", "rank_choice", "validate_gammas", "why_not_validated",

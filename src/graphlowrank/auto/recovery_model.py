@@ -1,49 +1,42 @@
-"""Choose the model of recovery by validation on held-out entries, and how much each entry itself is to be trusted.
+"""Choose the model of recovery by validation on held-out entries.
 
-A model that predicts an entry well without seeing it may still copy its noise once it sees it, so two decisions are
-made. First, every candidate predicts a fifth of the entries from the others, graphs included; the least loss wins.
-Second, the winner predicts all entries out of fold. Entries far from their prediction are outliers and are replaced by
-it. What remains is a complete matrix with white noise, whose level is estimated, and three estimates of the clean
-matrix compete by Stein's unbiased risk (squared residual plus twice the noise that an entry keeps of its own):
+Three models compete. FRPCAG (gammas and rank validated, truncated) and robust PCA predict a fifth of the entries from
+the others, graphs included. :func:`graphlowrank.models.denoise.denoise` starts from the better one's solution, and
+predicts every entry without itself.
 
-    fit         the winner on all entries: best if the data follow its model
-    shrinkage   optimal shrinkage of the singular values: best if many weak factors matter
-    residual    the predictions, plus the same shrinkage of what they leave
+The solution of FRPCAG or robust PCA is the answer if it predicts the held-out entries as well: then the data follow its
+model, which has fewer degrees of freedom. A model that predicts well may still lose what is not predictable, or copy
+the noise of the entries that it sees, so its estimated risk must not be clearly higher, either (Stein: squared residual
+plus twice the noise that an entry keeps of its own). Otherwise the denoised matrix is the answer.
 
-Noise is assumed to have the same standard deviation in all entries. Candidates and constants were chosen on digits,
-breast cancer, Yale faces and synthetic clusters, rings and circles, with Gaussian noise, outliers and missing values;
-benchmarks/RECOVERY.md has these and others.
+Noise is assumed to have the same standard deviation in all entries. The constants, and those of
+:mod:`graphlowrank.models.denoise`, were chosen on digits, breast cancer, synthetic clusters, rings and circles, and a
+video, with five kinds of corruption; benchmarks/RECOVERY.md has these sets and others.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._typing import Array
-from ..linalg.optimal_shrinkage import Spectrum
+from ..models.denoise import LOSS_CLIP, Denoised
 from ..options import Options, is_auto
 from ..preprocessing import Data, is_sparse
-from ..preprocessing.outlier_probability import outlier_probabilities
 from .choice import Choice
 
-# Options of each candidate. "frpcag" is validated and truncated to its rank; the others are solved as they are.
-WITHOUT_GRAPHS: dict[str, Any] = {"solver": "rpca", "sample_graph": None, "feature_graph": None}
-CANDIDATES: dict[str, dict[str, Any]] = {
+CANDIDATES: dict[str, dict[str, Any]] = {  # options of each
     "frpcag": {},
-    "frpcag (0.5, 0.3)": {"gamma_samples": 0.5, "gamma_features": 0.3},
-    "frpcag (0.1, 0.05)": {"gamma_samples": 0.1, "gamma_features": 0.05},
-    "rpca": WITHOUT_GRAPHS,
+    "rpca": {"solver": "rpca", "sample_graph": None, "feature_graph": None},
 }
-TRUNCATED = "frpcag"
-N_FOLDS = 5
+HELD_OUT_SHARE = 0.2
 MIN_SAMPLES, MIN_FEATURES = 20, 5
 MAX_ENTRIES = 5_000_000  # of data that are solved whole
-LOSS_CLIP = 1.5  # mean absolute deviations of the data: an outlier costs every candidate the same
-FLOOR_SHARE = 0.05  # of the features: the noise is no larger than the errors of the best-predicted ones
-PREDICTION_PENALTY = 1.3  # on the risk of "residual", whose predictions were fitted to the same data
-FIT_TIE, TIE = 1.15, 1e-5  # the fit wins up to this multiple of the least risk, plus a share of the variance
+LOSS_TIE = 1.03  # the predictions of denoising have seen all other entries, those of the models four fifths
+DECISIVE = (
+    0.5  # a model whose clipped loss is so much smaller is right, whatever the risk: without noise, all risks are 0
+)
+RISK_TIE, RISK_TIE_VARIANCE = 1.7, 1e-5  # of the squared error; plus a share of the variance of the data
 
 
 def why_not_validated(options: Options, X: Data, *, weighted: bool) -> str | None:
@@ -66,93 +59,60 @@ def why_not_validated(options: Options, X: Data, *, weighted: bool) -> str | Non
     return next((reason for reason, applies in reasons.items() if applies), None)
 
 
-def assign_folds(shape: tuple[int, int], rng: np.random.RandomState) -> Array:
-    """Fold (n, p) of each entry; every sample has about as many entries in each."""
-    order = np.argsort(rng.random_sample(shape), axis=1).astype(np.int32)
-    return (order + rng.randint(N_FOLDS, size=(shape[0], 1))) % N_FOLDS
+def choose_held_out(X: Array, rng: np.random.RandomState) -> Array:
+    """Booleans (n, p), True for a fifth of the entries of every sample."""
+    order = np.argsort(rng.random_sample(X.shape), axis=1)
+    return order < max(round(HELD_OUT_SHARE * X.shape[1]), 1)
 
 
 def choose_candidate(X: Array, held_out: Array, predictions: Mapping[str, Array]) -> Choice:
     """Return the candidate with the least loss on the held-out entries (a mask): squares, clipped for outliers."""
-    seen = held_out & ~np.isnan(X)
-    clip = LOSS_CLIP * float(np.nanmean(np.abs(X - np.nanmedian(X, axis=0))))
-    unit = float(np.nanvar(X)) or 1.0
-    losses = {
-        name: float(np.mean(np.minimum(np.abs(X[seen] - found[seen]), clip) ** 2)) / unit
-        for name, found in predictions.items()
-    }
+    losses = {name: _clipped_loss(X, held_out, found) for name, found in predictions.items()}
     best = min(losses, key=lambda name: losses[name])
     listed = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
     return Choice("solver", best, f"validation on held-out entries: {listed}")
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """The estimate of the clean matrix with the least risk; ``spectrum`` is None for the fit itself."""
+def _clipped_loss(X: Array, held_out: Array, predicted: Array) -> float:
+    """Mean squared error on the held-out entries, over the variance; outliers cost every prediction the same."""
+    seen = held_out & ~np.isnan(X)
+    clip = LOSS_CLIP * float(np.nanmean(np.abs(X - np.nanmedian(X, axis=0))))
+    errors = np.minimum(np.abs(X[seen] - predicted[seen]), clip)
+    return float(np.mean(np.square(errors, dtype=np.float64))) / (float(np.nanvar(X)) or 1.0)
 
-    spectrum: Spectrum | None
-    choice: Choice
 
+def choose_estimate(X: Array, held_out: Array, trial: Array, fitted: Array, denoised: Denoised) -> Choice:
+    """Decide whether the solution of a model or the denoised matrix is the answer.
 
-def best_estimate(X: Array, predicted: Array, fitted: Array, *, filtered: bool = False) -> Estimate:
-    """Compare the fit of a model with shrinkage that starts from its out-of-fold predictions.
-
-    ``X`` (n, p) has NaN where entries are missing; ``predicted`` are the model's predictions without the entry itself
-    and ``fitted`` its solution for all entries. Outliers of ``filtered`` data are replaced already.
+    Parameters
+    ----------
+    X
+        (n, p) data; NaN where missing.
+    held_out
+        (n, p) mask of the entries that the trial has not seen.
+    trial, fitted
+        (n, p) solutions of the model without and with these entries.
+    denoised
+        What was denoised from ``fitted``.
     """
-    seen = ~np.isnan(X)
-    width = float(np.ptp(X[seen]))
-    probability, share = outlier_probabilities(np.where(seen, X - predicted, np.nan), width, filtered=filtered)
-    weight = (1 - probability).astype(X.dtype)  # of the entry itself; its prediction has the rest
-    inlier = seen & (probability < 0.5)
-    if not inlier.any():
-        return Estimate(None, Choice("estimate", "fit", "no entry is near its prediction"))
-    left = np.where(seen, weight * np.where(seen, X - predicted, 0), 0).astype(X.dtype)
-    whole, residual = Spectrum.of(predicted + left), Spectrum.of(left)
-    noise = _noise(X, predicted, inlier, whole, residual)
-    variance = noise**2
-
-    def risk(error: Array, own_weight: float) -> float:
-        return max(float(np.mean(error[inlier].astype(np.float64) ** 2)) - variance + 2 * variance * own_weight, 0.0)
-
-    shrunk, corrected = whole.shrunk(noise), residual.shrunk(noise)
-    errors = X - predicted
-    with_residual = predicted + corrected.matrix()
-    risks = {
-        "fit": risk(X - fitted, _own_weight(errors[inlier], (fitted - predicted)[inlier])),
-        "shrinkage": risk(X - shrunk.matrix(), whole.own_weight(noise)),
-        "residual": PREDICTION_PENALTY * risk(X - with_residual, residual.own_weight(noise)),
-    }
+    inlier = ~np.isnan(X) & (denoised.probability < 0.5)
+    judged = inlier & held_out
     unit = float(np.nanvar(X)) or 1.0
-    best = min(risks, key=lambda name: risks[name])
-    if risks["fit"] <= FIT_TIE * risks[best] + TIE * unit:
-        best = "fit"
-    listed = ", ".join(f"{name} {(value / unit) ** 0.5:.3f}" for name, value in risks.items())
-    reason = f"estimated errors: {listed}; noise {noise / unit**0.5:.3f}, {share:.1%} outliers"
-    spectrum = shrunk if best == "shrinkage" else None
-    if best == "residual":
-        spectrum = Spectrum.of(with_residual).shrunk(0.0)
-    return Estimate(spectrum, Choice("estimate", best, reason))
-
-
-def _noise(X: Array, predicted: Array, inlier: Array, whole: Spectrum, residual: Spectrum) -> float:
-    """Return the standard deviation of white noise in the entries: the least of three upper estimates.
-
-    Two are the smaller singular values of the data and of the residuals; the third is the error of the predictions on
-    the features that are predicted best. Constant features are left out: noise would have moved them.
-    """
-    varying = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
-    n_constant = int(np.count_nonzero(~varying))
-    count = inlier.sum(axis=0)
-    squares = np.where(inlier, X - predicted, 0).astype(np.float64) ** 2
-    of_features = (squares.sum(axis=0) / np.maximum(count, 1))[varying & (count > 0)]
-    floor = float(np.quantile(of_features, FLOOR_SHARE)) ** 0.5 if len(of_features) else 0.0
-    observed = float(inlier.mean()) ** 0.5  # the others have no noise of their own
-    return min(floor, *(spectrum.noise(n_constant) / observed for spectrum in (whole, residual)))
-
-
-def _own_weight(errors: Array, moved: Array) -> float:
-    """How far a fit moves from its out-of-fold predictions towards the entries, as a share of the errors."""
-    errors, moved = errors.astype(np.float64), moved.astype(np.float64)
-    squares = float(errors @ errors)
-    return float(np.clip(errors @ moved / squares, 0.0, 1.0)) if squares > 0 else 0.0
+    name, reason = "denoised", "too few entries are near their prediction"
+    if judged.any():
+        missed, moved = (X - trial)[judged].astype(np.float64), (fitted - trial)[judged].astype(np.float64)
+        squares = float(missed @ missed)
+        loss = squares / len(missed) / unit
+        other_loss = float(np.mean(np.square((X - denoised.predicted)[judged], dtype=np.float64))) / unit
+        own_weight = float(np.clip(missed @ moved / squares, 0.0, 1.0)) if squares > 0 else 0.0
+        residual = float(np.mean(np.square((X - fitted)[inlier], dtype=np.float64)))
+        risk = max(residual - denoised.noise**2 * (1 - 2 * own_weight), 0.0) / unit
+        other_risk = denoised.error**2 / unit
+        tied = loss <= LOSS_TIE * other_loss and risk <= RISK_TIE * other_risk + RISK_TIE_VARIANCE
+        clipped, other_clipped = (_clipped_loss(X, judged, one) for one in (trial, denoised.predicted))
+        name = "fit" if tied or clipped < DECISIVE * other_clipped else "denoised"
+        reason = (
+            f"held-out loss: fit {loss:.4f}, denoised {other_loss:.4f}; estimated error: fit {risk**0.5:.3f}, denoised "
+            f"{other_risk**0.5:.3f}; noise {denoised.noise / unit**0.5:.3f}, {denoised.share:.1%} outliers"
+        )
+    return Choice("estimate", name, reason)

@@ -62,6 +62,12 @@ class Spectrum:
         kept = values > MIN_SHARE * values.max(initial=0.0)
         return Spectrum(self.left[:, kept], values[kept].astype(self.values.dtype), self.right[:, kept], self.mean)
 
+    def leading(self, squares: float) -> "Spectrum":
+        """Leave out the last factors, as long as their squared values add up to no more than ``squares``."""
+        tail = np.cumsum(np.square(self.values[::-1], dtype=np.float64))[::-1]
+        kept = tail > squares
+        return Spectrum(self.left[:, kept], self.values[kept], self.right[:, kept], self.mean)
+
     def matrix(self) -> Array:
         """Return the (n, p) matrix."""
         return product(self.left * self.values, np.ascontiguousarray(self.right.T)) + self.mean

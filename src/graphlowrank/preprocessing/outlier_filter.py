@@ -76,6 +76,10 @@ class OutlierFilter:
         """Whether only entries at the ends of the range are flagged."""
         return self.low is not None
 
+    def keeps(self, X: Array) -> Array:
+        """Booleans (n, p), True for entries between the ends, which are never flagged."""
+        return _between(X, self.low, self.high)
+
     def apply(self, X: Array) -> Array:
         """Copy of ``X`` with missing values and outliers imputed, row by row."""
         return map_rows(X, len(self.imputer.directions), self._replace)

@@ -1,0 +1,129 @@
+"""Remove noise and outliers from a matrix, and impute its missing values, by what its other entries predict.
+
+Entries are predicted from the rest of their row (:mod:`.entry_regression`). Entries far from their prediction are
+outliers: they, and missing ones, are replaced by it, and the predictions repeated. What remains is a complete matrix
+with white noise, whose singular values are shrunk (:mod:`graphlowrank.linalg.optimal_shrinkage`), around the mean of
+the neighbors if that has a clearly lower risk.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array
+from ..linalg.optimal_shrinkage import Spectrum
+from ..preprocessing.outlier_probability import outlier_probabilities
+from .entry_regression import RIDGES, assign_folds, neighbor_means, predict_left_out
+
+MAX_ROUNDS = 4
+TOL = 3e-3  # change of the completed matrix in a round, relative to its norm
+LOSS_CLIP = 1.5  # mean absolute deviations of the data: an outlier costs every prediction the same
+FLOOR_SHARE = 0.05  # of the features: the noise is no larger than the errors of the best-predicted ones
+AROUND_PENALTY = 1.05  # on the risk of shrinkage around the neighbors, which were chosen by the same data
+NEGLIGIBLE = 0.01  # of the squared error: factors that together have less are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Denoised:
+    """Answer of :func:`denoise`."""
+
+    spectrum: Spectrum
+    predicted: Array  # (n, p) every entry without itself
+    probability: Array  # (n, p) of being an outlier; 1 where missing
+    share: float  # of outliers
+    noise: float  # standard deviation
+    error: float  # estimated root mean squared error of the answer
+    around_neighbors: bool
+
+
+def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Array | None = None) -> Denoised:
+    """Estimate the clean matrix behind data with white noise, outliers and missing values.
+
+    Parameters
+    ----------
+    X
+        (n, p) data; NaN where missing.
+    start
+        (n, p) first guess, complete: entries far from it are outliers at first.
+    rng
+        Random number generator that assigns the folds.
+    suspects
+        (n, p) True for entries that may be outliers, if few are left, as after a filter; None for all.
+    """
+    seen = ~np.isnan(X)
+    known = np.where(np.isnan(X), X.dtype.type(0), X)
+    width, clip = float(np.ptp(X[seen])), LOSS_CLIP * float(np.nanmean(np.abs(X - np.nanmedian(X, axis=0))))
+    rows, columns = assign_folds(max(X.shape), rng), assign_folds(min(X.shape), rng)
+    wide = X.shape[0] < X.shape[1]
+
+    def loss(predicted: Array) -> float:
+        errors = np.abs(known - (predicted.T if wide else predicted))[seen]
+        return float(np.mean(np.minimum(errors, clip) ** 2, dtype=np.float64))
+
+    def complete(predicted: Array) -> tuple[Array, Array, float]:
+        errors = np.where(seen, X - predicted, X.dtype.type(np.nan))
+        probability, share = outlier_probabilities(errors, width, filtered=suspects is not None)
+        if suspects is not None:
+            probability[seen & ~suspects] = 0.0
+        weight = (1 - probability).astype(X.dtype)
+        return weight * known + (1 - weight) * predicted, probability, share
+
+    filled, probability, share = complete(start)
+    noise, ridge, base = 0.0, len(RIDGES) // 2, np.zeros_like(X)
+    for number in range(MAX_ROUNDS):
+        # The longer side has enough rows to know the covariance of the shorter one.
+        long = np.ascontiguousarray(filled.T) if wide else filled
+        around = neighbor_means(long, columns, noise) if number else np.broadcast_to(long.mean(axis=0), long.shape)
+        predicted, ridge = predict_left_out(long, around, rows, loss, ridge)
+        predicted, base = (predicted.T, around.T) if wide else (predicted, around)
+        before = filled
+        filled, probability, share = complete(predicted)
+        inlier = seen & (probability < 0.5)
+        if not inlier.any():
+            break
+        whole = Spectrum.of(filled)
+        noise = _noise(X, predicted, inlier, whole)
+        change, size = np.linalg.norm(filled - before), np.linalg.norm(whole.values)
+        if number and change <= TOL * size:
+            break
+    return _shrink(X, filled, base, predicted, probability, share, noise)
+
+
+def _shrink(
+    X: Array, filled: Array, base: Array, predicted: Array, probability: Array, share: float, noise: float
+) -> Denoised:
+    """Shrink the singular values of the completed matrix, or of what differs from the neighbors' mean."""
+    inlier = ~np.isnan(X) & (probability < 0.5)
+    variance = noise**2
+
+    def risk(error: Array, own_weight: float) -> float:
+        """Stein's unbiased estimate: squared residual plus twice the noise that an entry keeps of its own."""
+        squares = float(np.mean(np.square(error[inlier], dtype=np.float64))) if inlier.any() else 0.0
+        return max(squares - variance + 2 * variance * own_weight, 0.0)
+
+    whole, around = Spectrum.of(filled), Spectrum.of(filled - base)
+    spectrum, near = whole.shrunk(noise), around.shrunk(noise)
+    matrix, near_matrix = spectrum.matrix(), near.matrix() + base
+    least = risk(X - matrix, whole.own_weight(noise))
+    near_risk = risk(X - near_matrix, around.own_weight(noise))
+    around_neighbors = AROUND_PENALTY * near_risk < least
+    if around_neighbors:
+        least, spectrum = near_risk, Spectrum.of(near_matrix)
+    spectrum = spectrum.leading(NEGLIGIBLE * least * X.size)
+    return Denoised(spectrum, predicted, probability, share, noise, least**0.5, around_neighbors)
+
+
+def _noise(X: Array, predicted: Array, inlier: Array, whole: Spectrum) -> float:
+    """Return the standard deviation of white noise in the entries: the smaller of two upper estimates.
+
+    One is from the smaller singular values of the completed matrix, the other is the error of the predictions on the
+    features that are predicted best. Constant features are left out: noise would have moved them.
+    """
+    varying = np.nanmax(X, axis=0) > np.nanmin(X, axis=0)
+    n_constant = int(np.count_nonzero(~varying))
+    count = inlier.sum(axis=0)
+    squares = np.sum(np.square(X - predicted, dtype=np.float64), axis=0, where=inlier)
+    of_features = (squares / np.maximum(count, 1))[varying & (count > 0)]
+    floor = float(np.quantile(of_features, FLOOR_SHARE)) ** 0.5 if len(of_features) else 0.0
+    observed = float(inlier.mean()) ** 0.5  # the others have no noise of their own
+    return min(floor, whole.noise(n_constant) / observed)
