@@ -1,11 +1,11 @@
 """Recovery by the model that predicts held-out entries best: ``solver="auto"``.
 
-Small matrices are solved whole by several models of :mod:`graphlowrank.pipeline`. Each predicts entries that it does
-not see; the matrix is denoised from the solution of the best one, and :mod:`graphlowrank.auto.recovery_model` decides
-which of the two is the answer.
+All samples, or some of many, are solved by several models of :mod:`graphlowrank.pipeline`. Each predicts entries that
+it does not see; the matrix is denoised from the solution of the best one. :mod:`graphlowrank.auto.recovery_model`
+decides which of the two is the answer. Samples that were left out are denoised by what the others teach.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,19 @@ from ._typing import Array
 from .auto import Choice
 from .decoders import Decoded, LowRankMatrix
 from .linalg.optimal_shrinkage import Spectrum
-from .models.denoise import denoise
+from .linalg.products import product
+from .linalg.svd import orthonormal_product
+from .models.denoise import Denoised, denoise
+from .models.denoise_rows import RowDenoiser
 from .options import is_auto
 from .pipeline import check_outliers, filter_ends, recover, solve_whole
-from .preprocessing import Data
+from .preprocessing import Data, OutlierFilter, fit_imputer, fit_outlier_filter, has_missing
+from .preprocessing.outlier_probability import FEW
 from .preprocessing.sparse import power_of_two
 from .records import LossWeights, Recovery, Run
+from .sampling import SampledNodes
+
+BLOCK = 8192  # samples that are denoised at a time
 
 
 def recover_by_solver(X: Data, weights: LossWeights, run: Run) -> Recovery:
@@ -37,17 +44,81 @@ def recover_by_solver(X: Data, weights: LossWeights, run: Run) -> Recovery:
 
 
 def recover_validated(X: Data, run: Run) -> Recovery:
-    """Recover a small dense matrix by the model that predicts held-out entries best, or by denoising."""
+    """Recover a dense matrix by the model that predicts held-out entries best, or by denoising."""
     with run.progress.stage("scaling"):
         scaling, scaling_choice = auto.choose_recovery_scaling(X, run.options.scaling)
         scaled = scaling.apply(X)
     outliers = check_outliers(scaled, run)
     filtered, ends = filter_ends(scaled, outliers, run)
     unit = power_of_two(np.nanmax(np.abs(np.asarray(filtered))))  # squares must neither overflow nor underflow
-    Y = np.asarray(filtered) / filtered.dtype.type(unit)
+    problem = Problem(np.asarray(scaled), np.asarray(filtered), filtered.dtype.type(unit), ends)
     run = run.changed(solver="frpcag", scaling="none", downsampling=(1, 1), robust_graphs=outliers.value is True)
+    n, n_solved = len(problem.given), auto.n_solved(X.shape)
+    kept = np.arange(n) if n_solved == n else np.sort(run.rng.choice(n, n_solved, replace=False))
+    answer = solve_samples(problem, kept, run)
+    low_rank = answer.low_rank
+    if n_solved < n:
+        with run.progress.stage("decoding"):
+            low_rank = extend(problem, kept, answer, run.rng)
+    low_rank = low_rank.rescaled(float(unit), 0.0)
+    if scaling.shift is not None and scaling.scale is not None:
+        low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
+    found = answer.found
+    block, samples = found.compressed.block, found.compressed.samples
+    block = replace(block, scale=block.scale * float(unit), shift=block.shift * problem.unit)
+    compressed = replace(found.compressed, block=block, samples=samples if n_solved == n else SampledNodes(None, kept))
+    choices = [
+        Choice("n_components", low_rank.rank, "factors that are left of the estimate"),
+        *answer.choices,
+        *(replace(one, reason="of the model") for one in found.choices if one.name.startswith("gamma")),
+        Choice("downsampling", f"{n_solved} of {n} samples", "all" if n_solved == n else "enough to denoise all"),
+        scaling_choice,
+        outliers,
+    ]
+    return Recovery(compressed, found.solution, [Decoded(low_rank, 0, converged=True)], found.gammas, choices)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data (n, p) before and after the filter of values at the ends, the unit they are divided by, and that filter."""
+
+    given: Array
+    filtered: Array
+    unit: Any
+    ends: OutlierFilter | None
+
+    def all_of(self, rows: Array) -> Array:
+        """Return the filtered samples."""
+        return self.filtered[rows] / self.unit
+
+    def data(self, rows: Array) -> tuple[Array, Array | None]:
+        """Return the samples without entries that the filter has replaced, and which entries may still be outliers."""
+        if self.ends is None:
+            return self.all_of(rows), None
+        given = self.given[rows]
+        known = np.where(given == self.filtered[rows], self.all_of(rows), given.dtype.type(np.nan))
+        return known, ~self.ends.keeps(given)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The better of a model's solution and the denoised matrix, on the samples that were solved."""
+
+    low_rank: LowRankMatrix
+    denoised: Denoised
+    found: Recovery
+    choices: tuple[Choice, Choice]
+
+    @property
+    def is_denoised(self) -> bool:
+        """Whether it is the denoised matrix."""
+        return bool(self.choices[1].value == "denoised")
+
+
+def solve_samples(problem: Problem, rows: Array, run: Run) -> Answer:
+    """Compare models on held-out entries, denoise from the best one's solution, and choose between the two."""
+    Y = problem.all_of(rows)
     seed, held_out = run.rng.randint(2**31 - 1), auto.choose_held_out(Y, run.rng)
-    folds = np.random.RandomState(run.rng.randint(2**31 - 1))
     with run.progress.stage("model"):
         part = np.where(held_out, Y.dtype.type(np.nan), Y)
         (found, low_rank), (_, trial) = map_tasks(lambda task: fit(*task, seed, run), [(Y, "frpcag"), (part, "rpca")])
@@ -58,25 +129,33 @@ def recover_validated(X: Data, run: Run) -> Recovery:
             found, low_rank = fit(Y, model.value, seed, run)
     with run.progress.stage("denoising"):
         fitted = low_rank.to_array()
-        data, suspects = Y, None
-        if ends is not None:  # replaced entries are no data; of the others, only those at the ends may be wrong
-            given = np.asarray(scaled)
-            data = np.where(given == filtered, Y, Y.dtype.type(np.nan))
-            suspects = ~ends.keeps(given)
-        denoised = denoise(data, fitted, folds, suspects=suspects)
+        data, suspects = problem.data(rows)
+        denoised = denoise(data, fitted, run.rng, suspects=suspects)
         estimate = auto.choose_estimate(Y, held_out, trials[model.value], fitted, denoised)
         if estimate.value == "denoised":
             low_rank = LowRankMatrix.of(denoised.spectrum)
-        low_rank = low_rank.rescaled(float(unit), 0.0)
-        if scaling.shift is not None and scaling.scale is not None:
-            low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
-    rank_choice = Choice("n_components", low_rank.rank, "factors that are left of the estimate")
-    gammas = [replace(one, reason="of the model") for one in found.choices if one.name.startswith("gamma")]
-    choices = [rank_choice, model, estimate, *gammas, scaling_choice, outliers]
-    block = found.compressed.block
-    block = replace(block, scale=block.scale * float(unit), shift=block.shift * Y.dtype.type(unit))
-    compressed = replace(found.compressed, block=block)
-    return Recovery(compressed, found.solution, [Decoded(low_rank, 0, converged=True)], found.gammas, choices)
+    return Answer(low_rank, denoised, found, (model, estimate))
+
+
+def extend(problem: Problem, kept: Array, answer: Answer, rng: np.random.RandomState) -> LowRankMatrix:
+    """Return the answer for all samples: those left out are denoised, and projected on its components."""
+    solved = answer.low_rank
+    Y = problem.all_of(kept)
+    denoiser = RowDenoiser(answer.denoised, float(np.nanmax(Y) - np.nanmin(Y)))
+    unsure = answer.denoised.share > FEW or has_missing(Y) or problem.ends is not None
+    start = fit_outlier_filter(Y, rng) if unsure else None
+    scores = np.empty((len(problem.given), solved.rank), dtype=solved.dtype)
+    scores[kept] = solved.scores
+    left_out = np.setdiff1d(np.arange(len(scores)), kept)
+    for rows in np.array_split(left_out, -(-len(left_out) // BLOCK)):
+        data, suspects = problem.data(rows)
+        first = problem.all_of(rows)
+        first = first if start is None and not has_missing(first) else (start or fit_imputer(Y, rng)).apply(first)
+        filled, base = denoiser.complete(data, first, suspects)
+        if answer.is_denoised:
+            filled = denoiser.shrink(filled, base)
+        scores[rows] = product(filled - solved.offset, solved.right)
+    return LowRankMatrix(*orthonormal_product(scores, solved.right), solved.offset)
 
 
 def fit(X: Array, name: str, seed: int, run: Run, **known: Any) -> tuple[Recovery, LowRankMatrix]:

@@ -109,23 +109,36 @@ def test_the_whole_matrix_without_compression(here):
 
 
 def test_models_are_compared(here):
-    done("in.csv --compare-models -o out.npy -r r.html")
-    wanted = CompressivePCA(solver="auto", random_state=0).fit(make_matrix()[1])
+    done("in.csv -o out.npy -r r.html")
+    wanted = CompressivePCA(random_state=0).fit(make_matrix()[1])
     assert_allclose(np.load("out.npy"), wanted.low_rank_.to_array())
     assert "validation on held-out entries" in Path("r.html").read_text()
+
+
+def test_one_model_can_be_chosen(here):
+    done("in.csv --solver rpca -o out.npy")
+    wanted = CompressivePCA(solver="rpca", random_state=0).fit(make_matrix()[1])
+    assert_allclose(np.load("out.npy"), wanted.low_rank_.to_array())
 
 
 def test_options_reach_the_model(here, monkeypatch):
     seen = Mock(side_effect=ValueError("enough"))
     monkeypatch.setattr(command, "CompressivePCA", seen)
     run("in.csv -o out.npy")
-    default = {"n_components": None, "loss": "l1", "random_state": 0, "n_jobs": None, "scaling": "auto"}
+    default = {
+        "n_components": None,
+        "loss": "l1",
+        "random_state": 0,
+        "n_jobs": None,
+        "scaling": "auto",
+        "solver": "auto",
+    }
     assert seen.call_args.kwargs == default
     run("in.csv -o out.npy --rank 3 --loss huber --seed 5 --threads 2 --neighbors 4 --gamma-samples 1 "
         "--gamma-features 0 --downsampling 3 1 --scaling features")  # fmt: skip
     assert seen.call_args.kwargs == {
         "n_components": 3, "loss": "huber", "random_state": 5, "n_jobs": 2, "n_neighbors": 4, "gamma_samples": 1.0,
-        "gamma_features": 0.0, "downsampling": (3.0, 1.0), "scaling": "features",
+        "gamma_features": 0.0, "downsampling": (3.0, 1.0), "scaling": "features", "solver": "auto",
     }  # fmt: skip
 
 
@@ -187,7 +200,8 @@ def test_json_is_all_of_stdout(here):
     [("", "--output"), ("-o out.npy --rank 0", "--rank"), ("-o out.npy --loss l3", "huber"),
      ("-o out.npy --gamma-samples -1", "--gamma-samples"), ("-o out.npy --downsampling 0 1", "--downsampling"),
      ("-o out.npy --downsampling 2 1 --no-compression", "--no-compression works on the whole matrix"),
-     ("-o out.npy --compare-models --no-compression", "--no-compression is one of the models")],
+     ("-o out.npy --solver svd", "'svd' is not one of 'auto', 'frpcag'"),
+     ("-o out.npy --solver rpca --no-compression", "--no-compression is FRPCAG")],
 )  # fmt: skip
 def test_wrong_usage_exits_with_2(here, given, text):
     result = run(f"in.csv {given}")

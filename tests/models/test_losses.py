@@ -95,6 +95,14 @@ def test_irls_weight_is_the_slope_over_the_residual(name, size):
 # --- a loss from outside ------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_corner_beyond_single_precision_is_least_squares():
+    loss, R = make_loss("huber", 1e300), np.array([0.0, 1.0, 1e10], dtype=np.float32)
+    assert_array_equal(loss.irls_weight(R), np.ones(3, dtype=np.float32))
+    assert_allclose(loss.prox(np.zeros(3, np.float32), R, np.float32(1)), np.zeros(3), atol=1e-20)
+    assert loss.value(R).dtype == np.float32
+
+
 def test_register_adds_a_loss_by_its_name(monkeypatch):
     monkeypatch.delitem(LOSSES, "log_cosh")
     with pytest.raises(ValueError, match="loss must be one of 'l1', 'l2', 'huber'; got 'log_cosh'"):

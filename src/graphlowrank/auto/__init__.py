@@ -36,6 +36,7 @@ from .recovery_model import (
     choose_candidate,
     choose_estimate,
     choose_held_out,
+    n_solved,
     why_not_validated,
 )
 from .scaling import choose_recovery_scaling, choose_scaling, choose_units
@@ -45,5 +46,5 @@ __all__ = [
     "choose_candidate", "choose_estimate", "choose_held_out", "choose_laplacian", "choose_n_clusters",
     "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "choose_units",
     "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "label_options", "model_choices",
-    "n_kept", "needs_validation", "rank_choice", "validate_gammas", "why_not_validated",
+    "n_kept", "n_solved", "needs_validation", "rank_choice", "validate_gammas", "why_not_validated",
 ]  # fmt: skip

@@ -31,7 +31,8 @@ CANDIDATES: dict[str, dict[str, Any]] = {  # options of each
 }
 HELD_OUT_SHARE = 0.2
 MIN_SAMPLES, MIN_FEATURES = 20, 5
-MAX_ENTRIES = 5_000_000  # of data that are solved whole
+ALL_UP_TO, KEPT = 3000, 2000  # samples: above the first, so many are solved, and the others denoised by what they teach
+MAX_ENTRIES = 5_000_000  # that are solved
 LOSS_TIE = 1.03  # the predictions of denoising have seen all other entries, those of the models four fifths
 DECISIVE = (
     0.5  # a model whose clipped loss is so much smaller is right, whatever the risk: without noise, all risks are 0
@@ -54,9 +55,17 @@ def why_not_validated(options: Options, X: Data, *, weighted: bool) -> str | Non
         "a graph is left out": options.sample_graph is None or options.feature_graph is None,
         f"fewer than {MIN_SAMPLES} samples or {MIN_FEATURES} features": len(X) < MIN_SAMPLES
         or X.shape[1] < MIN_FEATURES,
-        f"more than {MAX_ENTRIES} entries": X.shape[0] * X.shape[1] > MAX_ENTRIES,
+        f"{X.shape[1]} features of {n_solved(X.shape)} samples are more than {MAX_ENTRIES} entries": n_solved(X.shape)
+        * X.shape[1]
+        > MAX_ENTRIES,
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def n_solved(shape: tuple[int, int]) -> int:
+    """Return how many samples models are fitted to: all, or at least as many as there are features."""
+    n_samples, n_features = shape
+    return n_samples if n_samples <= ALL_UP_TO else min(max(KEPT, n_features), n_samples)
 
 
 def choose_held_out(X: Array, rng: np.random.RandomState) -> Array:

@@ -11,6 +11,7 @@ from .._literals import ClusterScaling, RecoveryScaling
 from .console import Show, brief_errors, print_result, show_progress, to_json
 from .options import model_option, output_option, registered
 
+SOLVER = "Model: auto (by held-out entries: the most accurate), frpcag (faster), rpca, rpcag or yours."
 LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a registered loss."
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
 MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
@@ -65,9 +66,7 @@ def recover_command(
     no_compression: Annotated[
         bool, model_option("--no-compression", help="Solve on the whole matrix, without truncating to a rank.")
     ] = False,
-    compare_models: Annotated[
-        bool, model_option("--compare-models", help="Choose the model on held-out entries: more accurate, slower.")
-    ] = False,
+    solver: Annotated[str, registered("graphlowrank.models:SOLVERS", SOLVER, "auto")] = "auto",
     scaling: Annotated[
         RecoveryScaling, model_option(help="Scale features to a common unit; auto: only if units differ.")
     ] = "auto",
@@ -92,13 +91,9 @@ def recover_command(
         )
     if no_compression and scaling == "features":
         raise typer.BadParameter("--no-compression works in the units of the data", param_hint="--scaling")
-    if no_compression and compare_models:
-        raise typer.BadParameter(
-            "--no-compression is one of the models: give one or the other", param_hint="--compare-models"
-        )
-    options = {"n_components": rank, "loss": loss, **({} if no_compression else {"scaling": scaling})}
-    if compare_models:
-        options["solver"] = "auto"
+    if no_compression and solver != "auto":
+        raise typer.BadParameter("--no-compression is FRPCAG: give one or the other", param_hint="--solver")
+    options = {"n_components": rank, "loss": loss, **({} if no_compression else {"scaling": scaling, "solver": solver})}
     with brief_errors(debug=given["debug"], command="recover"):
         from .recover import run_recover
 

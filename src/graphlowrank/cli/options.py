@@ -36,11 +36,11 @@ AsJson = Annotated[bool, output_option("--json", help="Print JSON instead of tex
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]
 
 
-def registered(registry: str, text: str) -> Any:
+def registered(registry: str, text: str, *others: str) -> Any:
     """Option for a name in a registry, which is imported when the option is read, not when the command starts."""
 
     def parse(name: str) -> str:
-        if name not in (names := resolve_name(registry)):
+        if name not in (names := [*others, *resolve_name(registry)]):
             raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
         return name
 

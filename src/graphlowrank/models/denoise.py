@@ -20,7 +20,7 @@ TOL = 3e-3  # change of the completed matrix in a round, relative to its norm
 LOSS_CLIP = 1.5  # mean absolute deviations of the data: an outlier costs every prediction the same
 FLOOR_SHARE = 0.05  # of the features: the noise is no larger than the errors of the best-predicted ones
 AROUND_PENALTY = 1.05  # on the risk of shrinkage around the neighbors, which were chosen by the same data
-NEGLIGIBLE = 0.01  # of the squared error: factors that together have less are left out
+NEGLIGIBLE, TINY = 0.01, 1e-6  # of squared error and squared norm: factors that together have less are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Denoised:
 
     spectrum: Spectrum
     predicted: Array  # (n, p) every entry without itself
+    filled: Array  # (n, p) data, outliers and missing entries replaced
+    base: Array  # (n, p) neighbors' means
+    column_folds: Array  # of the shorter side
+    ridge: float  # of the mean square of the deviations from the base
     probability: Array  # (n, p) of being an outlier; 1 where missing
     share: float  # of outliers
     noise: float  # standard deviation
@@ -86,13 +90,17 @@ def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Arr
         change, size = np.linalg.norm(filled - before), np.linalg.norm(whole.values)
         if number and change <= TOL * size:
             break
-    return _shrink(X, filled, base, predicted, probability, share, noise)
+    spectrum, error, around_neighbors = _shrink(X, filled, base, probability, noise)
+    return Denoised(
+        spectrum, predicted, filled, base, columns, RIDGES[ridge], probability, share, noise, error, around_neighbors
+    )
 
 
-def _shrink(
-    X: Array, filled: Array, base: Array, predicted: Array, probability: Array, share: float, noise: float
-) -> Denoised:
-    """Shrink the singular values of the completed matrix, or of what differs from the neighbors' mean."""
+def _shrink(X: Array, filled: Array, base: Array, probability: Array, noise: float) -> tuple[Spectrum, float, bool]:
+    """Shrink the singular values of the completed matrix, or of what differs from the neighbors' mean.
+
+    Returns the better matrix, its estimated error, and whether it is the latter.
+    """
     inlier = ~np.isnan(X) & (probability < 0.5)
     variance = noise**2
 
@@ -109,8 +117,9 @@ def _shrink(
     around_neighbors = AROUND_PENALTY * near_risk < least
     if around_neighbors:
         least, spectrum = near_risk, Spectrum.of(near_matrix)
-    spectrum = spectrum.leading(NEGLIGIBLE * least * X.size)
-    return Denoised(spectrum, predicted, probability, share, noise, least**0.5, around_neighbors)
+    norm = float(np.sum(np.square(spectrum.values, dtype=np.float64)))
+    spectrum = spectrum.leading(max(NEGLIGIBLE * least * X.size, TINY * norm))
+    return spectrum, least**0.5, around_neighbors
 
 
 def _noise(X: Array, predicted: Array, inlier: Array, whole: Spectrum) -> float:

@@ -74,16 +74,14 @@ def predict_left_out(
     unit = float(np.einsum("ij,ij->", deviations, deviations, dtype=np.float64)) / X.size
     if unit == 0:
         return base.copy(), start
-    models = _covariances(deviations, row_folds)
+    models = covariances(deviations, [row_folds == fold for fold in range(N_FOLDS)])
 
     def predict(ridge: float) -> Array:
         found = np.empty_like(X)
         for fold, (mean, eigenvalues, vectors) in enumerate(models):
             rows = row_folds == fold
             centered = deviations[rows] - mean
-            gains = (eigenvalues / (eigenvalues + ridge * unit)).astype(X.dtype)
-            left = centered - product(product(centered, vectors) * gains, np.ascontiguousarray(vectors.T))
-            found[rows] = X[rows] - left / np.maximum(1 - vectors**2 @ gains, MIN_REMAINDER)
+            found[rows] = X[rows] - unexplained(centered, eigenvalues, vectors, ridge * unit)
         return found
 
     best, best_loss = predict(RIDGES[start]), np.inf
@@ -96,19 +94,25 @@ def predict_left_out(
     return best, at
 
 
-def _covariances(deviations: Array, folds: Array) -> list[tuple[Array, Array, Array]]:
-    """Mean, eigenvalues and eigenvectors of the covariance of all rows but those of a fold, for each fold."""
-    parts = [np.ascontiguousarray(deviations[folds == fold]) for fold in range(N_FOLDS)]
-    sums = [part.sum(axis=0, dtype=np.float64) for part in parts]
-    squares = [gram(part, np.float64) for part in parts]
-    total, total_squares = sum(sums), sum(squares)
+def unexplained(deviations: Array, eigenvalues: Array, vectors: Array, ridge: float) -> Array:
+    """``[K^-1 d]_j / [K^-1]_jj`` for each row d (n, p), with ``K = vectors diag(eigenvalues + ridge) vectors^T``."""
+    gains = (eigenvalues / (eigenvalues + ridge)).astype(deviations.dtype)
+    left = deviations - product(product(deviations, vectors) * gains, np.ascontiguousarray(vectors.T))
+    return left / np.maximum(1 - vectors**2 @ gains, MIN_REMAINDER)
 
-    def decompose(fold: int) -> tuple[Array, Array, Array]:
-        count = max(len(deviations) - len(parts[fold]), 1)
-        mean = (total - sums[fold]) / count
-        covariance = (total_squares - squares[fold]) / count - np.multiply.outer(mean, mean)
+
+def covariances(deviations: Array, omitted: list[Array]) -> list[tuple[Array, Array, Array]]:
+    """Mean, eigenvalues and eigenvectors of the covariance of all rows but those omitted, for each mask of rows."""
+    parts = [np.ascontiguousarray(deviations[rows]) for rows in omitted]
+    sums, squares = [part.sum(axis=0, dtype=np.float64) for part in parts], [gram(part, np.float64) for part in parts]
+    total, total_squares = deviations.sum(axis=0, dtype=np.float64), gram(deviations, np.float64)
+
+    def decompose(place: int) -> tuple[Array, Array, Array]:
+        count = max(len(deviations) - len(parts[place]), 1)
+        mean = (total - sums[place]) / count
+        covariance = (total_squares - squares[place]) / count - np.multiply.outer(mean, mean)
         eigenvalues, vectors = np.linalg.eigh(covariance)
         dtype = deviations.dtype
         return mean.astype(dtype), np.maximum(eigenvalues, 0.0), vectors.astype(dtype)
 
-    return map_tasks(decompose, range(N_FOLDS))
+    return map_tasks(decompose, range(len(omitted)))

@@ -63,19 +63,24 @@ class Huber(Loss):
     def value(self, residual: Array) -> Array:
         """Loss of each entry."""
         xp = namespace(residual)
-        size = xp.abs(residual)
-        return xp.where(size <= self.delta, size * size / (2 * self.delta), size - self.delta / 2)
+        size, delta = xp.abs(residual), self._delta_of(residual)
+        return xp.where(size <= delta, size * size / (2 * delta), size - delta / 2)
 
     def prox(self, X: Array, Y: Array, step: Any) -> Array:
         """Shrink small residuals by delta / (delta + step), large ones by step."""
-        xp = namespace(X)
+        xp, delta = namespace(X), self._delta_of(X)
         residual = X - Y
-        inside = residual * (self.delta / (self.delta + step))
-        return Y + xp.where(xp.abs(inside) <= self.delta, inside, soft_threshold(residual, step))
+        inside = residual * (delta / (delta + step))
+        return Y + xp.where(xp.abs(inside) <= delta, inside, soft_threshold(residual, step))
 
     def irls_weight(self, size: Array) -> Array:
         """``min(1, delta / |r|)``."""
-        return self.delta / namespace(size).maximum(size, self.delta)
+        delta = self._delta_of(size)
+        return delta / namespace(size).maximum(size, delta)
+
+    def _delta_of(self, X: Array) -> float:
+        """Return delta within the range of the numbers of X."""
+        return min(self.delta, float(namespace(X).finfo(X.dtype).max) / 4)
 
 
 def soft_threshold(X: Array, threshold: Any) -> Array:
