@@ -1,0 +1,334 @@
+"""The page of a fitted model: what the model does not store is computed from it and the data by pure functions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._checks import without_mask
+from .._typing import Array, MatrixLike
+from ..clustering.plane import project_on_centers
+from ..clustering.profiles import (
+    ClusterProfiles,
+    cluster_profiles,
+    contacts,
+    describe_difference,
+    representative_members,
+)
+from ..linalg.blocks import evenly_spaced, row_blocks
+from ..metrics.residuals import Residual, ResidualSize, find_outliers, residual_size
+from ..preprocessing.counts import blocks, dense, float_type, moments, preprocess
+from ..preprocessing.principal import centered_svd, principal_scores
+from ..preprocessing.sparse import canonical_csr
+from ..report.cluster_page import N_FEATURES, FoundClusters, draw_clusters
+from ..report.fit_page import render_fit
+from ..report.notebook import clusters_svg, spectrum_svg
+from ..report.page import library_versions
+from ..report.recovery_page import Heat, Pictures, Recovered, draw_recovery
+from ..report.sample_map import MAX_PICTURED, MAX_SHOWN, MAX_VALUES, N_TOP, SampleMap, shown_samples
+
+if TYPE_CHECKING:
+    from .fit_report import FitReport
+
+N_MEMBERS = 5  # typical samples of a cluster, and doubtful ones
+MAX_COLORINGS = 200  # features by which the map can be colored
+MIN_SINGULAR_VALUES = 30  # of the input
+N_ROWS, N_COLUMNS, N_PICTURES = 30, 40, 8  # of heat maps; pictures shown
+N_SMALL = 1000  # samples in the picture of notebooks
+N_BINS, MAX_RESIDUAL = 40, 8.0  # of the histogram; in median absolute residuals
+BLOCK_ENTRIES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Data of a page, and how they are called.
+
+    Attributes
+    ----------
+    X : array or csr_array of shape (n_samples, n_features), or None
+        The data; None if the page does without.
+    sample_names, feature_names : sequence of str or None
+        None for numbers.
+    image_shape : (int, int) or None
+        Height and width of samples that are pictures.
+    layout : ndarray of shape (n_samples, 2) or None
+        Places on the map; None for the default.
+    logs : bool
+        Whether X is log(1 + counts).
+    """
+
+    X: Any
+    sample_names: Sequence[str] | None
+    feature_names: Sequence[str] | None
+    image_shape: tuple[int, int] | None
+    layout: Array | None
+    logs: bool = False
+
+    def name_of(self, sample: int) -> str:
+        """Name of a sample."""
+        return f"sample {sample}" if self.sample_names is None else self.sample_names[sample]
+
+    def feature_of(self, feature: int) -> str:
+        """Name of a feature; the place of a pixel."""
+        if self.image_shape is not None:
+            return "row {}, column {}".format(*divmod(feature, self.image_shape[1]))
+        return f"feature {feature}" if self.feature_names is None else self.feature_names[feature]
+
+
+def check_shown(
+    model: Any, X: MatrixLike | None, *, sample_names: Sequence[str] | None, feature_names: Sequence[str] | None,
+    image_shape: tuple[int, int] | None, layout: Any, logs: bool,
+) -> Shown:  # fmt: skip
+    """Check data and names against the model; names of a data frame are used."""
+    n_features = int(model.n_features_in_)
+    fitted = next((getattr(model, name) for name in ("labels_", "low_rank_", "embedding_") if hasattr(model, name)), X)
+    n_samples = None if fitted is None else int(np.shape(fitted)[0])
+    if feature_names is None:
+        feature_names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
+    index = getattr(X, "index", None)
+    if sample_names is None and index is not None and not callable(index) and index.dtype == object:
+        sample_names = index
+    if X is not None:
+        X = canonical_csr(X) if sp.issparse(X) else np.asarray(without_mask(X))
+        if X.shape != (n_samples, n_features):
+            raise ValueError(f"X must be the data of the fit, of shape {(n_samples, n_features)}; got {X.shape}.")
+        X = X if X.dtype.kind == "f" else X.astype(float_type(X.dtype))
+    samples = _checked_names(sample_names, n_samples, "sample_names")
+    features = _checked_names(feature_names, n_features, "feature_names")
+    if image_shape is not None and (len(image_shape) != 2 or np.prod(image_shape) != n_features):
+        raise ValueError(f"image_shape must be a height and a width of {n_features} pixels in all; got {image_shape}.")
+    if layout is not None:
+        layout = np.asarray(layout, dtype=np.float64)
+        if layout.shape != (n_samples, 2) or not np.isfinite(layout).all():
+            raise ValueError(f"layout must hold two finite coordinates for each of {n_samples} samples.")
+    return Shown(X, samples, features, image_shape, layout, logs)
+
+
+def _checked_names(given: Any, n: int | None, what: str) -> list[str] | None:
+    if given is not None and len(given) != n:
+        raise ValueError(f"{what} must have {n} names; got {len(given)}.")
+    return None if given is None else [str(one) for one in given]
+
+
+def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> str:
+    """Render the page of a clustering, of a recovered matrix, or of any other model; ``base`` is shown by all pages."""
+    title = f"{report.model} on {report.data}"
+    base = {"title": title, "versions": library_versions(), "python": python_lines(model), **base}
+    if hasattr(model, "labels_"):
+        values = principal_scores(model.points_, model.n_clusters_)
+        return render_fit(
+            report, "cluster.html", over="Clusters", spectra={"input": values[1]}, rank=None,
+            facts=cluster_facts(model), **draw_clusters(describe_clusters(model, shown, values[0])), **base,
+        )  # fmt: skip
+    spectrum = getattr(model, "singular_values_", None)
+    n_components = int(getattr(model, "n_components_", 0))
+    spectra = {} if spectrum is None else {"recovered": spectrum}
+    facts = [*_sizes(model, report), ("rank", str(n_components))]
+    if shown.X is None or not hasattr(model, "low_rank_"):
+        return render_fit(report, over="Fitted model", spectra=spectra, rank=n_components, facts=facts, **base)
+    unscaled, residual, size = residual_of(model, shown.X)
+    _, of_input, _ = centered_svd(residual.X, max(MIN_SINGULAR_VALUES, 2 * n_components))
+    return render_fit(
+        report, "recovery.html", over="Low-rank matrix", spectra={"input": of_input, **spectra},
+        rank=n_components if hasattr(model, "decoder") else None,
+        facts=[*facts, ("residual over data", f"{size.relative:.3f}")],
+        **draw_recovery(describe_recovery(unscaled, residual, size, shown)), **base,
+    )  # fmt: skip
+
+
+def _sizes(model: Any, report: "FitReport") -> list[tuple[str, str]]:
+    return [("samples", report.data.split()[0]), ("features", str(model.n_features_in_))]
+
+
+def cluster_facts(model: Any) -> list[tuple[str, str]]:
+    """Key numbers of a clustering: name and value."""
+    conductance = float(model.conductance_)
+    return [
+        ("samples", str(len(model.labels_))), ("features", str(model.n_features_in_)),
+        ("clusters", str(model.n_clusters_)), ("mean confidence", f"{model.confidence_.mean():.2f}"),
+        ("mean conductance (0: separate clusters)", "–" if np.isnan(conductance) else f"{conductance:.3f}"),
+    ]  # fmt: skip
+
+
+def python_lines(model: Any) -> str:
+    """Return the Python lines that repeat a fit; parameters that are arrays or graphs are named, not printed."""
+    name, defaults = type(model).__name__, type(model)().get_params(deep=False)
+    given = []
+    for parameter, value in model.get_params(deep=False).items():
+        plain = isinstance(value, (str, int, float, bool, tuple, type(None), np.number)) and "array" not in repr(value)
+        if not plain:
+            given.append(f"{parameter}={parameter}")
+        elif value != defaults[parameter]:
+            given.append(f"{parameter}={value.item() if isinstance(value, np.generic) else value!r}")
+    fit = f"model = {name}({', '.join(given)}).fit(X)"
+    return f'from graphlowrank import {name}\n\n{fit}\nmodel.report_.save("page.html", X)'
+
+
+def small_picture(model: Any) -> str:
+    """Return the picture of the small version for notebooks: clusters in a plane, or singular values."""
+    if hasattr(model, "labels_"):
+        shown = np.sort(shown_samples(model.labels_, N_SMALL))
+        labels = model.labels_[shown]
+        scores, _ = principal_scores(dense(model.points_[shown]), int(model.n_clusters_))
+        return clusters_svg(project_on_centers(scores, labels), labels)
+    if hasattr(model, "singular_values_"):
+        return spectrum_svg({"singular values": model.singular_values_}, None)
+    return ""
+
+
+# --- clusters ---
+
+
+def describe_clusters(model: Any, shown: Shown, scores: Array) -> FoundClusters:
+    """Compute what describes the clusters of a model; ``scores`` are principal ones, for the default map."""
+    labels, confidence, n_clusters = model.labels_, model.confidence_, int(model.n_clusters_)
+    X, logs, units = _values(model, shown)
+    profiles = cluster_profiles(X, labels, n_clusters, logs=logs)
+    members = representative_members(X, labels, confidence, profiles, N_MEMBERS, scaled=shown.image_shape is None)
+    images = {}
+    if shown.image_shape is not None:
+        chosen = np.unique(np.concatenate([*members.typical, *members.doubtful]))
+        images = dict(zip(chosen.tolist(), dense(X[chosen]).reshape(-1, *shown.image_shape), strict=True))
+    graph = model.sample_graph_
+    return FoundClusters(
+        labels, confidence, float(model.conductance_), _map(model, shown, X, profiles, scores), profiles,
+        [shown.feature_of(at) for at in range(X.shape[1])], units, members, shown.name_of, images, shown.image_shape,
+        None if graph is None or n_clusters < 2 else contacts(graph, labels, n_clusters),
+        [(one, describe_difference(labels, one.labels)) for one in model.alternatives_],
+    )  # fmt: skip
+
+
+def _values(model: Any, shown: Shown) -> tuple[Any, bool, str]:
+    """Choose data to describe clusters by; whether they are logarithms of counts, and in what units means are."""
+    if shown.X is None:
+        scaled = model.scaling_ != "none"
+        return model.points_, False, "of the scaled data" if scaled else "in the units of the data"
+    if shown.logs or model.scaling_ != "counts":
+        return shown.X, shown.logs, "of log(1 + x)" if shown.logs else "in the units of the data"
+    X, _, _ = preprocess(shown.X, normalize=True, keep_sparse=True)
+    return X, True, "of log(1 + x), samples brought to the same total"
+
+
+def _map(model: Any, shown: Shown, X: Any, profiles: ClusterProfiles, scores: Array) -> SampleMap:
+    pictured = shown.image_shape is not None
+    chosen = shown_samples(model.labels_, MAX_PICTURED if pictured else MAX_SHOWN)
+    places, about = shown.layout, "The coordinates are those that were given."
+    if places is None:
+        places = project_on_centers(scores, model.labels_)
+        about = (
+            "Projection on the plane in which the cluster centers are furthest apart, among the leading principal "
+            "components; clusters that differ in other directions overlap."
+        )
+    features: dict[str, Array] = {}
+    top, images = None, None
+    if shown.image_shape is not None:
+        images = dense(X[chosen]).reshape(-1, *shown.image_shape)
+    else:
+        columns = coloring_features(profiles, min(MAX_VALUES // len(chosen), MAX_COLORINGS))
+        values, index, size = values_and_unusual(X, chosen, columns, profiles)
+        features = {shown.feature_of(at): values[:, place] for place, at in enumerate(columns.tolist())}
+        used, index = np.unique(index, return_inverse=True)
+        top = ([shown.feature_of(at) for at in used.tolist()], index.reshape(size.shape), size)
+    names = None if shown.sample_names is None else [shown.name_of(at) for at in chosen.tolist()]
+    return SampleMap(
+        places, chosen, model.labels_[chosen], model.confidence_[chosen], int(model.n_clusters_), names, features,
+        [one.labels[chosen] for one in model.alternatives_], top, images, about,
+    )  # fmt: skip
+
+
+def coloring_features(profiles: ClusterProfiles, at_most: int) -> Array:
+    """All features, in their order; of many, those that distinguish clusters, then those of the largest variance."""
+    n_features = len(profiles.std)
+    if n_features <= at_most:
+        return np.arange(n_features)
+    leading = np.stack([profiles.leading(cluster, N_FEATURES) for cluster in range(len(profiles.sizes))], axis=1)
+    ordered = np.concatenate([leading.ravel(), np.argsort(-profiles.std, kind="stable")])
+    _, first = np.unique(ordered, return_index=True)
+    return np.sort(ordered[np.sort(first)][:at_most])
+
+
+def values_and_unusual(
+    X: Any, samples: Array, columns: Array, profiles: ClusterProfiles
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Values (n, n_columns) of some features, and for each sample its three most unusual features, and by how much."""
+    n_top = min(N_TOP, X.shape[1])
+    values, index, size = np.empty((len(samples), len(columns))), np.zeros((len(samples), n_top), int), []
+    scale = np.where(profiles.std > 0, profiles.std, np.inf)
+    for part in row_blocks(len(samples), X.shape[1], entries=BLOCK_ENTRIES):
+        block = dense(X[samples[part]])
+        values[part] = block[:, columns]
+        relative = np.nan_to_num((block - profiles.mean) / scale)
+        index[part] = np.argsort(-np.abs(relative), axis=1, kind="stable")[:, :n_top]
+        size.append(np.take_along_axis(relative, index[part], axis=1))
+    return values, index, np.concatenate(size)
+
+
+# --- recovery ---
+
+
+def residual_of(model: Any, X: Any) -> tuple[Residual, Residual, ResidualSize]:
+    """Residual of a model with ``low_rank_``; the same with features in the units of the model; its size."""
+    unscaled = Residual(X, model.low_rank_)
+    units = model.feature_scale_
+    residual = unscaled if units is None else unscaled.divided_by(units)
+    return unscaled, residual, residual_size(residual, model.offset_ if units is None else residual.low_rank.offset)
+
+
+def describe_recovery(unscaled: Residual, residual: Residual, size: ResidualSize, shown: Shown) -> Recovered:
+    """Choose what a page shows of a recovered matrix: samples from the smallest residual to the largest, outliers.
+
+    ``residual`` is measured in the units of the model; values are shown in those of the data, as in ``unscaled``.
+    """
+    n_samples = residual.shape[0]
+    limit = MAX_RESIDUAL * size.typical or 1.0
+    counts, n_entries = np.zeros(N_BINS, dtype=np.int64), 0
+    for _, block in blocks(residual):
+        observed = block[~np.isnan(block)]
+        counts += np.histogram(observed, bins=N_BINS, range=(-limit, limit))[0]
+        n_entries += observed.size
+    outliers = find_outliers(unscaled)
+    pictured = shown.image_shape is not None
+    chosen = np.argsort(size.of_samples, kind="stable")[evenly_spaced(n_samples, N_PICTURES if pictured else N_ROWS)]
+    values = [
+        (float(dense(unscaled.X[[row]])[0, column]), float(np.asarray(unscaled.low_rank[[row]])[0, column]))
+        for _, row, column in outliers.largest
+    ]
+    return Recovered(
+        counts, limit, n_entries - int(counts.sum()), outliers, values, n_samples, shown.name_of, shown.feature_of,
+        None if pictured else _heat(unscaled, chosen, outliers.noise, shown, n_samples),
+        _pictures(unscaled, chosen, shown.image_shape, shown.name_of) if shown.image_shape is not None else None,
+    )  # fmt: skip
+
+
+def _heat(residual: Residual, chosen: Array, noise: Array, shown: Shown, n_samples: int) -> Heat:
+    given, recovered = dense(residual.X[chosen]), np.asarray(residual.low_rank[chosen])
+    n_features, about_columns = given.shape[1], ""
+    columns = np.arange(n_features)
+    if n_features > N_COLUMNS:
+        largest = np.nanmax(np.abs(np.where(np.isnan(given), 0, given - recovered)) / noise, axis=0)
+        columns = np.sort(np.argsort(-largest, kind="stable")[:N_COLUMNS])
+        about_columns = (
+            f"Shown are the {N_COLUMNS} of {n_features} features with the largest residuals among these samples."
+        )
+    mean, variance = moments(block[:, columns] for _, block in blocks(residual.X))
+    std = np.sqrt(np.where(variance > 0, variance, 1.0))
+    given, recovered = given[:, columns], recovered[:, columns]
+    rows = f"{len(chosen)} of {n_samples} samples" if len(chosen) < n_samples else "Samples"
+    return Heat(
+        (given - mean) / std, (recovered - mean) / std, (given - recovered) / noise[columns], given, recovered,
+        [shown.name_of(at) for at in chosen.tolist()], [shown.feature_of(at) for at in columns.tolist()],
+        f"{rows}, from the smallest residual at the top to the largest at the bottom.", about_columns,
+    )  # fmt: skip
+
+
+def _pictures(
+    residual: Residual, chosen: Array, image_shape: tuple[int, int], name_of: Callable[[int], str]
+) -> Pictures:  # fmt: skip
+    given, recovered = dense(residual.X[chosen]), np.asarray(residual.low_rank[chosen])
+    missing = np.isnan(given)
+    given = np.where(missing, recovered, given)
+    shape = (len(chosen), *image_shape)
+    names = [name_of(at) for at in chosen.tolist()]
+    return Pictures(names, given.reshape(shape), recovered.reshape(shape), int(missing.sum()))
