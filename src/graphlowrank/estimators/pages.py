@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._checks import without_mask
+from .._progress import Progress
+from .._threads import limit_threads
 from .._typing import Array, MatrixLike
 from ..clustering.plane import project_on_centers
 from ..clustering.profiles import (
@@ -17,11 +19,14 @@ from ..clustering.profiles import (
     describe_difference,
     representative_members,
 )
+from ..embedding import Neighborhood, embed
 from ..linalg.blocks import evenly_spaced, row_blocks
 from ..metrics.residuals import Residual, ResidualSize, find_outliers, residual_size
+from ..options import Options
 from ..preprocessing.counts import blocks, dense, float_type, moments, preprocess
 from ..preprocessing.principal import centered_svd, principal_scores
 from ..preprocessing.sparse import canonical_csr
+from ..records import Run
 from ..report.cluster_page import N_FEATURES, FoundClusters, draw_clusters
 from ..report.fit_page import render_fit
 from ..report.notebook import clusters_svg, spectrum_svg
@@ -39,6 +44,16 @@ N_ROWS, N_COLUMNS, N_PICTURES = 30, 40, 8  # of heat maps; pictures shown
 N_SMALL = 1000  # samples in the picture of notebooks
 N_BINS, MAX_RESIDUAL = 40, 8.0  # of the histogram; in median absolute residuals
 BLOCK_ENTRIES = 2**22
+MIN_MAPPED = 50  # samples: a plane shows fewer as well
+N_NEIGHBORS = 15  # that the map preserves, as CompressiveEmbedding does
+MAP = (
+    "Map on the sample graph (CompressiveEmbedding): neighbors are close together; distances between clusters and the "
+    "sizes of clusters on the map have little meaning."
+)
+PLANE = (
+    "Projection on the plane in which the cluster centers are furthest apart, among the leading principal components; "
+    "clusters that differ in other directions overlap."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,11 +231,7 @@ def _map(model: Any, shown: Shown, X: Any, profiles: ClusterProfiles, scores: Ar
     chosen = shown_samples(model.labels_, MAX_PICTURED if pictured else MAX_SHOWN)
     places, about = shown.layout, "The coordinates are those that were given."
     if places is None:
-        places = project_on_centers(scores, model.labels_)
-        about = (
-            "Projection on the plane in which the cluster centers are furthest apart, among the leading principal "
-            "components; clusters that differ in other directions overlap."
-        )
+        places, about = default_places(model, scores)
     features: dict[str, Array] = {}
     top, images = None, None
     if shown.image_shape is not None:
@@ -236,6 +247,17 @@ def _map(model: Any, shown: Shown, X: Any, profiles: ClusterProfiles, scores: Ar
         places, chosen, model.labels_[chosen], model.confidence_[chosen], int(model.n_clusters_), names, features,
         [one.labels[chosen] for one in model.alternatives_], top, images, about,
     )  # fmt: skip
+
+
+def default_places(model: Any, scores: Array) -> tuple[Array, str]:
+    """Return the map of the samples on the sample graph of a model, or the principal plane if it has none."""
+    graph = model.sample_graph_
+    if graph is None or graph.n_nodes < MIN_MAPPED:
+        return project_on_centers(scores, model.labels_), PLANE
+    points, scaling = model.prepared()
+    run = Run(Options(n_components=2, n_neighbors=N_NEIGHBORS), np.random.RandomState(0), Progress(0))
+    with limit_threads(model.n_jobs):
+        return embed(points.X, run, "auto", Neighborhood(graph, points, scaling, ())).positions, MAP
 
 
 def coloring_features(profiles: ClusterProfiles, at_most: int) -> Array:

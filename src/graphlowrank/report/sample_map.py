@@ -116,8 +116,12 @@ def _numbers(places: Array, labels: Array, n_clusters: int) -> list[dict[str, An
     """Where to put the numbers of clusters, if there is room for them."""
     if n_clusters > drawing.MAX_LABELS:
         return []
-    medians = {label: np.median(places[labels == label], axis=0) for label in np.unique(labels).tolist()}
-    return [{"label": str(label), "x": float(at[0]), "y": float(at[1])} for label, at in medians.items()]
+    numbers = []
+    for label in np.unique(labels).tolist():
+        own = places[labels == label]
+        x, y = own[np.square(own - np.median(own, axis=0)).sum(axis=1).argmin()].tolist()  # among points, not between
+        numbers.append({"label": str(label), "x": x, "y": y})
+    return numbers
 
 
 def _unit_square(places: Array) -> tuple[Array, list[float]]:
