@@ -53,6 +53,7 @@ _MODULES = {
     "metrics": ".metrics",
     "models": ".models",
     "paper": ".paper",
+    "plots": ".plots",
     "reduction": ".reduction",
     "sampling": ".sampling",
     "solvers": ".solvers",

@@ -36,7 +36,8 @@ BASE = {
     "exceptions",
 }  # below all layers
 # Fits, videos and reconstructions save their pages from Python: report is below them and renders what it is given.
-IMPORTED_BY = {"io": {"cli"}, "report": {"cli", "video", "tomography", "estimators"}}
+# Plots have the colors of pages.
+IMPORTED_BY = {"io": {"cli"}, "report": {"cli", "video", "tomography", "estimators", "plots"}}
 
 FEATURES = {  # lines that were added to the 22,000, or removed, after the package was reshaped
     "files of models are checked": 250,
@@ -64,6 +65,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "models of recovery compared on held-out entries, optimal shrinkage": 525,
     "maps of the samples": 705,
     "pages that explain clusters, outliers and reconstructions": 1450,
+    "plots": 930,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 
