@@ -72,6 +72,15 @@ def test_labels_are_those_of_the_logarithms(kind):
     assert adata.uns["graphlowrank"]["prepared"] == ["every sample to the same total, then log(1 + x)"]
 
 
+def test_the_map_keeps_kinds_apart():
+    kinds, adata = make_counts()[1], cells()
+    ours.cluster(adata, 3, random_state=0)
+    places = adata.obsm["X_graphlowrank_map"]
+    assert places.shape == (N_CELLS, 2)
+    distances = np.linalg.norm(places[:, None] - places, axis=2) + np.where(np.eye(N_CELLS), np.inf, 0)
+    assert_array_equal(kinds[distances.argmin(axis=1)], kinds)
+
+
 def test_categories_are_words_in_the_order_of_numbers():
     adata = cells()
     ours.cluster(adata, 12, random_state=0)
@@ -161,7 +170,9 @@ def test_nothing_else_changes(kind):
     held.flags.writeable = False
     ours.cluster(adata, 3, random_state=0)
     assert list(adata.obs.columns) == ["kind", "graphlowrank", "graphlowrank_confidence"]
-    assert (list(adata.obsm), list(adata.uns), list(adata.obsp)) == (["X_graphlowrank"], ["graphlowrank"], [])
+    assert (list(adata.obsm), list(adata.uns), list(adata.obsp)) == (
+        ["X_graphlowrank", "X_graphlowrank_map"], ["graphlowrank"], []
+    )  # fmt: skip
     assert adata.var.equals(before.var)
     for one, other in ((adata.X, before.X), (adata.layers["counts"], before.layers["counts"])):
         assert type(one) is type(other)

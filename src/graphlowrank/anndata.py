@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .estimators import CompressiveClustering
+from .estimators.pages import default_places
 from .graphs import Graph, as_graph
 from .options import check_count
 from .preprocessing.counts import are_counts, blocks, preprocess, stays_sparse, stored_values
@@ -35,8 +36,10 @@ def cluster(
     """Cluster the cells of an AnnData object with :class:`~graphlowrank.CompressiveClustering`.
 
     Adds ``obs[key_added]``, the cluster of each cell (categories "0", "1", ...); ``obs["<key_added>_confidence"]``, its
-    membership in that cluster; ``obsm["X_<key_added>"]``, principal scores, 1.5 times as many as clusters; and
-    ``uns[key_added]``, parameters, automatic choices and their reasons. Existing entries of these names are replaced.
+    membership in that cluster; ``obsm["X_<key_added>"]``, principal scores, 1.5 times as many as clusters;
+    ``obsm["X_<key_added>_map"]``, a map of the cells in two dimensions on the sample graph, for
+    ``scanpy.pl.embedding(adata, "<key_added>_map")``; and ``uns[key_added]``, parameters, automatic choices and their
+    reasons. Existing entries of these names are replaced.
 
     Parameters
     ----------
@@ -154,7 +157,8 @@ def _write(adata: Any, model: CompressiveClustering, key: str, params: dict[str,
     clusters, codes = np.unique(model.labels_, return_inverse=True)
     adata.obs[key] = pd.Categorical.from_codes(codes, categories=[str(number) for number in clusters])
     adata.obs[f"{key}_confidence"] = model.confidence_
-    adata.obsm[f"X_{key}"], _ = principal_scores(model.points_, model.n_clusters_)
+    adata.obsm[f"X_{key}"] = scores = principal_scores(model.points_, model.n_clusters_)[0]
+    adata.obsm[f"X_{key}_map"], _ = default_places(model, scores)
     report = model.report_
     adata.uns[key] = {
         "params": {name: _plain(value) for name, value in params.items() if value is not None},

@@ -41,6 +41,8 @@ def map_of(page):
 def test_a_page_is_written_from_python(clustered, tmp_path):
     clustered.report_.save(tmp_path / "new" / "page.html", X)
     page = (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    assert "<h1>CompressiveClustering</h1>" in page
+    assert "120 samples x 6 features." in page
     assert "in the units of the data" in page
     assert "CompressiveClustering(n_clusters=3, random_state=0).fit(X)" in unescape(page)
     assert map_of(page)["n"] == 120

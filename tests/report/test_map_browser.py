@@ -52,6 +52,8 @@ addEventListener("load", async () => {
         seen.tipInside = inside.left >= around.left && inside.right <= around.right;
       }
     }
+    map.dispatchEvent(new PointerEvent("pointerleave", { pointerType: "touch" }));
+    seen.touched = !find("tip").hidden;  /* a finger that is lifted leaves: the tip stays */
     send("pointerleave", -50, -50);
     seen.tipGone = find("tip").hidden;
     lasso([[-9, -9], [width + 9, -9], [width + 9, height + 9], [-9, height + 9]]);
@@ -112,6 +114,7 @@ def test_the_map_works_in_a_browser(tmp_path, image_shape):
     assert ("I" in seen["tipTags"]) == (image_shape is not None)
     assert ("+2.0 SD" in seen["tip"]) == (image_shape is None)
     assert seen["tipInside"]
+    assert seen["touched"]
     assert seen["tipGone"]
     assert seen["all"] == ["90 samples selected", 90, False]
     assert seen["cleared"]

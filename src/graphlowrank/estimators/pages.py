@@ -129,8 +129,10 @@ def _checked_names(given: Any, n: int | None, what: str) -> list[str] | None:
 
 def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> str:
     """Render the page of a clustering, of a recovered matrix, or of any other model; ``base`` is shown by all pages."""
-    title = f"{report.model} on {report.data}"
-    base = {"title": title, "versions": library_versions(), "python": python_lines(model), **base}
+    base = {
+        "title": report.model, "summary": [f"{report.data}."], "versions": library_versions(),
+        "python": python_lines(model), **base,
+    }  # fmt: skip
     if hasattr(model, "labels_"):
         values = principal_scores(model.points_, model.n_clusters_)
         return render_fit(

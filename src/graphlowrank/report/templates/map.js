@@ -180,7 +180,7 @@
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
-  canvas.addEventListener("pointerleave", () => hover(-99, -99));
+  canvas.addEventListener("pointerleave", event => { if (event.pointerType !== "touch") hover(-99, -99); });
   canvas.addEventListener("wheel", event => {  /* the page scrolls, unless the map was clicked or Ctrl is down */
     if (!event.ctrlKey && document.activeElement !== canvas) return;
     event.preventDefault();
