@@ -144,6 +144,16 @@ def test_recovered_matrices_have_pages(model):
     assert "Low-rank matrix" in text
 
 
+@pytest.mark.parametrize(
+    ("index", "names"), [(None, None), (np.arange(120) + 5, "5"), ([f"s{i}" for i in range(120)], "s0")]
+)
+def test_the_index_of_a_data_frame_names_the_samples(index, names):
+    frame = pd.DataFrame(X, index=index)
+    frame.columns = frame.columns.astype(str)
+    found = map_of(CompressiveClustering(3, random_state=0).fit(frame).report_.to_html(frame))["names"]
+    assert (found is None) if names is None else names in found
+
+
 def test_other_models_have_a_page_of_their_choices():
     page = GraphLaplacianPCA(2).fit(X).report_.to_html(X)
     assert "Choices and their reasons" in page

@@ -102,9 +102,8 @@ def check_shown(
     n_samples = None if fitted is None else int(np.shape(fitted)[0])
     if feature_names is None:
         feature_names = getattr(X, "columns", getattr(model, "feature_names_in_", None))
-    index = getattr(X, "index", None)
-    if sample_names is None and index is not None and not callable(index) and index.dtype == object:
-        sample_names = index
+    if sample_names is None:
+        sample_names = _index_of(X)
     if X is not None:
         X = canonical_csr(X) if sp.issparse(X) else np.asarray(without_mask(X))
         if X.shape != (n_samples, n_features):
@@ -119,6 +118,15 @@ def check_shown(
         if layout.shape != (n_samples, 2) or not np.isfinite(layout).all():
             raise ValueError(f"layout must hold two finite coordinates for each of {n_samples} samples.")
     return Shown(X, samples, features, image_shape, layout, logs)
+
+
+def _index_of(X: Any) -> Any:
+    """Names of the samples of a data frame; None if it numbers them."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index):  # no frame; a list
+        return None
+    is_range = index.dtype.kind in "iu" and np.array_equal(index, np.arange(len(index)))
+    return None if is_range else index
 
 
 def _checked_names(given: Any, n: int | None, what: str) -> list[str] | None:

@@ -110,7 +110,7 @@ def _about(found: FoundClusters) -> str:
         )
     else:
         which = "Features that differ most from all other samples."
-    sizes = f"Here, others: means {found.units}. SD: their difference in standard deviations of all samples."
+    sizes = f"Here, others: means {found.units}. SD: their difference, in standard deviations over all samples."
     return f"{which} {sizes} {members}"
 
 

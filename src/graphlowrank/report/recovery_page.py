@@ -13,7 +13,7 @@ from .drawing import number, signed_number
 from .pictures import picture, signed
 
 CELLS = ((20, 16), (40, 13))  # columns up to which cells have this side in pixels
-LETTERS = 14  # of a name beside a heat map
+LETTERS = 18  # of a name beside a heat map
 LETTER = 6.8  # pixels, about
 FULL = 2.5  # standard deviations of a feature that are opaque
 MAX_COUNTED = 12  # features in the table of counts
