@@ -80,14 +80,17 @@ def lay_out_samples(near: Neighborhood, run: Run, n_epochs: Choice) -> Embedding
     assert reduced is not None
     with progress.stage("eigenvectors"):
         positions = first_positions(reduced, run.options.n_components or 2, rng)
-    if not kept.complete:
-        with progress.stage("layout") as update:
-            positions = lay_out(
-                evened(reduced), positions, n_epochs=auto.FIRST_EPOCHS, n_negative=2, seed=seed, callback=update
-            )
-        with progress.stage("decoding"):
-            positions = fit_smooth(kept, positions, gamma=0.0, tol=EXTENSION_TOL).X
+    with progress.stage("layout") as update:
+        positions = lay_out(
+            evened(reduced), positions, n_epochs=auto.FIRST_EPOCHS, repulsion=auto.FIRST_REPULSION, seed=seed,
+            callback=update,
+        )  # fmt: skip
+    with progress.stage("decoding"):
+        positions = fit_smooth(kept, positions, gamma=0.0, tol=EXTENSION_TOL).X
     with progress.stage("refinement") as update:
-        positions = lay_out(graph.weights, positions, n_epochs=n_epochs.value, seed=seed, callback=update)
+        positions = lay_out(
+            graph.weights, positions, n_epochs=n_epochs.value, n_negative=auto.n_negative(n_samples), seed=seed,
+            callback=update,
+        )  # fmt: skip
         positions = oriented(near.graph.renumbered.restore(positions))
     return Embedding(positions, near, seed, [*near.choices, n_first, n_epochs])

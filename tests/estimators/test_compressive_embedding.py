@@ -174,7 +174,8 @@ def test_saved_models_place_new_samples_alike(tmp_path, digits, fitted):
 def test_stages_are_those_of_the_pipeline(digits):
     found = CompressiveEmbedding(random_state=0).fit(digits[0][:200])
     assert list(found.stage_seconds_) == [
-        "outliers", "scaling", "sample graph", "memberships", "sampling", "reduction", "eigenvectors", "refinement"
+        "outliers", "scaling", "sample graph", "memberships", "sampling", "reduction", "eigenvectors", "layout",
+        "decoding", "refinement",
     ]  # fmt: skip
     names = [choice.name for choice in found.report_.choices]
     assert names == ["scaling", "robust_graphs", "n_laid_out", "n_epochs"]

@@ -150,4 +150,5 @@ NEEDED = {  # by a method or parameter of an estimator
     "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
     "predict": ("points_", "soft_labels_", "_scaling", "_n_neighbors", "_distance_model"), "huber_delta": ("scale_",),
     "error_bars": ("draws_", "low_rank_"),
+    "n_epochs": ("points_", "embedding_", "sample_graph_", "_scaling", "_n_neighbors", "_seed", "_distance_model"),
 }  # fmt: skip

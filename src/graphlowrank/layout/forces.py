@@ -16,7 +16,9 @@ import numpy as np
 from .._threads import map_ranges
 from .._typing import Array
 
-REPULSION = 20.0  # r above; UMAP's 5 negative samples for each edge are 5
+# r above. UMAP's 5 negative samples for each edge are 5; more repulsion preserves more neighbors, as in t-SNE, but does
+# not bring together what the start has apart.
+REPULSION = 80.0
 
 
 def lay_out(
@@ -26,7 +28,7 @@ def lay_out(
     n_epochs: int,
     step: float = 1.0,
     repulsion: float = REPULSION,
-    n_negative: int = 1,
+    n_negative: int = 2,
     seed: int = 0,
     callback: Callable[[int, float], None] | None = None,
 ) -> Array:
