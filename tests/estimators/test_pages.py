@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 
 from graphlowrank import (
     CompressiveClustering,
+    CompressiveEmbedding,
     CompressivePCA,
     FastRobustPCAOnGraphs,
     GraphLaplacianPCA,
@@ -129,7 +130,12 @@ def test_one_cluster_few_samples_and_no_graph_have_pages():
 
 @pytest.mark.parametrize(
     "model",
-    [CompressivePCA(2, random_state=0), FastRobustPCAOnGraphs(), RobustPCA(), CompressivePCA(2, scaling="features")],
+    [
+        CompressivePCA(2, random_state=0),
+        FastRobustPCAOnGraphs(),
+        RobustPCA(),
+        CompressivePCA(2, scaling="features", random_state=0),
+    ],
 )
 def test_recovered_matrices_have_pages(model):
     data = X.copy()
@@ -152,6 +158,18 @@ def test_the_index_of_a_data_frame_names_the_samples(index, names):
     frame.columns = frame.columns.astype(str)
     found = map_of(CompressiveClustering(3, random_state=0).fit(frame).report_.to_html(frame))["names"]
     assert (found is None) if names is None else names in found
+
+
+def test_an_embedding_has_a_page_with_its_map():
+    model = CompressiveEmbedding(random_state=0, n_epochs=5).fit(X)
+    page = model.report_.to_html(X, sample_names=[f"s{i}" for i in range(120)])
+    found = map_of(page)
+    assert (found["n"], found["clustered"], len(found["features"])) == (120, False, 6)
+    assert '<option value="cluster">' not in page
+    assert "What makes each cluster" not in page
+    assert "CompressiveEmbedding(n_epochs=5, random_state=0).fit(X)" in unescape(page)
+    assert "aria-label='clusters'" in model.report_._repr_html_()
+    assert model.report_.to_html(image_shape=(2, 3)).count("data:image/png") == 1  # the pictures that hovering shows
 
 
 def test_other_models_have_a_page_of_their_choices():

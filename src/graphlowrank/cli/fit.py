@@ -63,6 +63,7 @@ def run_fit(
                 outcome.sentence,
             ]
             if "report" in outputs:
+                show("drawing the page")
                 page = model.report_.to_html(
                     table.values, sample_names=table.sample_names, feature_names=table.feature_names,
                     image_shape=table.picture, logs=table.logs, title=path.name,

@@ -32,7 +32,7 @@ from ..report.fit_page import render_fit
 from ..report.notebook import clusters_svg, spectrum_svg
 from ..report.page import library_versions
 from ..report.recovery_page import Heat, Pictures, Recovered, draw_recovery
-from ..report.sample_map import MAX_PICTURED, MAX_SHOWN, MAX_VALUES, N_TOP, SampleMap, shown_samples
+from ..report.sample_map import MAX_PICTURED, MAX_SHOWN, MAX_VALUES, N_TOP, SampleMap, map_variables, shown_samples
 
 if TYPE_CHECKING:
     from .fit_report import FitReport
@@ -136,7 +136,7 @@ def _checked_names(given: Any, n: int | None, what: str) -> list[str] | None:
 
 
 def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> str:
-    """Render the page of a clustering, of a recovered matrix, or of any other model; ``base`` is shown by all pages."""
+    """Render the page of clusters, of a map, of a recovered matrix, or of any other model; all pages show ``base``."""
     base = {
         "title": report.model, "summary": [f"{report.data}."], "versions": library_versions(),
         "python": python_lines(model), **base,
@@ -147,6 +147,10 @@ def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> s
             report, "cluster.html", over="Clusters", spectra={"input": values[1]}, rank=None,
             facts=cluster_facts(model), **draw_clusters(describe_clusters(model, shown, values[0])), **base,
         )  # fmt: skip
+    if hasattr(model, "embedding_") and hasattr(model, "points_"):
+        drawn = map_variables(describe_embedding(model, shown), int(model.n_features_in_))
+        facts = _sizes(model, report)
+        return render_fit(report, "map.html", over="Map", spectra={}, rank=None, facts=facts, **drawn, **base)
     spectrum = getattr(model, "singular_values_", None)
     n_components = int(getattr(model, "n_components_", 0))
     spectra = {} if spectrum is None else {"recovered": spectrum}
@@ -192,12 +196,15 @@ def python_lines(model: Any) -> str:
 
 
 def small_picture(model: Any) -> str:
-    """Return the picture of the small version for notebooks: clusters in a plane, or singular values."""
+    """Return the picture of the small version for notebooks: samples in a plane, or singular values."""
     if hasattr(model, "labels_"):
         shown = np.sort(shown_samples(model.labels_, N_SMALL))
         labels = model.labels_[shown]
         scores, _ = principal_scores(dense(model.points_[shown]), int(model.n_clusters_))
         return clusters_svg(project_on_centers(scores, labels), labels)
+    if hasattr(model, "embedding_") and hasattr(model, "points_"):
+        shown = evenly_spaced(len(model.embedding_), N_SMALL)
+        return clusters_svg(model.embedding_[shown, :2], np.zeros(len(shown), dtype=np.intp))
     if hasattr(model, "singular_values_"):
         return spectrum_svg({"singular values": model.singular_values_}, None)
     return ""
@@ -217,8 +224,12 @@ def describe_clusters(model: Any, shown: Shown, scores: Array) -> FoundClusters:
         chosen = np.unique(np.concatenate([*members.typical, *members.doubtful]))
         images = dict(zip(chosen.tolist(), dense(X[chosen]).reshape(-1, *shown.image_shape), strict=True))
     graph = model.sample_graph_
+    given = "The coordinates are those that were given."
+    places, about = default_places(model, scores) if shown.layout is None else (shown.layout, given)
+    others = [one.labels for one in model.alternatives_]
+    sample_map = _map(shown, X, profiles, labels, confidence, others, places, about)
     return FoundClusters(
-        labels, confidence, float(model.conductance_), _map(model, shown, X, profiles, scores), profiles,
+        labels, confidence, float(model.conductance_), sample_map, profiles,
         [shown.feature_of(at) for at in range(X.shape[1])], units, members, shown.name_of, images, shown.image_shape,
         None if graph is None or n_clusters < 2 else contacts(graph, labels, n_clusters),
         [(one, describe_difference(labels, one.labels)) for one in model.alternatives_],
@@ -236,12 +247,13 @@ def _values(model: Any, shown: Shown) -> tuple[Any, bool, str]:
     return X, True, "of log(1 + x), samples brought to the same total"
 
 
-def _map(model: Any, shown: Shown, X: Any, profiles: ClusterProfiles, scores: Array) -> SampleMap:
+def _map(
+    shown: Shown, X: Any, profiles: ClusterProfiles, labels: Array, confidence: Array | None,
+    alternatives: Sequence[Array], places: Array, about: str,
+) -> SampleMap:  # fmt: skip
+    """Choose samples to draw, and what hovering over them shows; without confidence, labels mean nothing."""
     pictured = shown.image_shape is not None
-    chosen = shown_samples(model.labels_, MAX_PICTURED if pictured else MAX_SHOWN)
-    places, about = shown.layout, "The coordinates are those that were given."
-    if places is None:
-        places, about = default_places(model, scores)
+    chosen = shown_samples(labels, MAX_PICTURED if pictured else MAX_SHOWN)
     features: dict[str, Array] = {}
     top, images = None, None
     if shown.image_shape is not None:
@@ -253,10 +265,19 @@ def _map(model: Any, shown: Shown, X: Any, profiles: ClusterProfiles, scores: Ar
         used, index = np.unique(index, return_inverse=True)
         top = ([shown.feature_of(at) for at in used.tolist()], index.reshape(size.shape), size)
     names = None if shown.sample_names is None else [shown.name_of(at) for at in chosen.tolist()]
+    sure = np.ones(len(chosen)) if confidence is None else confidence[chosen]
     return SampleMap(
-        places, chosen, model.labels_[chosen], model.confidence_[chosen], int(model.n_clusters_), names, features,
-        [one.labels[chosen] for one in model.alternatives_], top, images, about,
+        places, chosen, labels[chosen], sure, len(profiles.sizes), names, features,
+        [other[chosen] for other in alternatives], top, images, about, confidence is not None,
     )  # fmt: skip
+
+
+def describe_embedding(model: Any, shown: Shown) -> SampleMap:
+    """Compute what the map of an embedding shows; X, or the prepared samples that the model keeps, gives the values."""
+    X = model.points_ if shown.X is None else shown.X
+    labels = np.zeros(len(model.embedding_), dtype=np.intp)
+    profiles = cluster_profiles(X, labels, 1)
+    return _map(shown, X, profiles, labels, None, (), model.embedding_[:, :2], MAP)
 
 
 def default_places(model: Any, scores: Array) -> tuple[Array, str]:

@@ -12,7 +12,7 @@ from ..clustering.profiles import ClusterProfiles, Members
 from ..clustering.selection import Alternative
 from . import drawing
 from .pictures import picture
-from .sample_map import LEAST_OF_CLUSTER, SampleMap, draw_map
+from .sample_map import SampleMap, map_variables
 
 MAX_CARDS = 40  # clusters that are described
 N_FEATURES = 6  # of each
@@ -70,19 +70,15 @@ class FoundClusters:
 
 def draw_clusters(found: FoundClusters) -> dict[str, Any]:
     """Return the variables of the template."""
-    confidence, n_clusters = found.confidence, len(found.profiles.sizes)
+    confidence = found.confidence
     low = min(0.9, float(np.floor(10 * confidence.min()) / 10))
     counts, _ = np.histogram(confidence, bins=drawing.N_BINS, range=(low, 1.0))
     largest = np.argsort(-found.profiles.sizes, kind="stable")
     largest = largest[found.profiles.sizes[largest] > 0]
     described = np.sort(largest[:MAX_CARDS]).tolist()
     pairs = None if found.contacts is None else _pairs(found.contacts)
-    least = (
-        f" (at least {LEAST_OF_CLUSTER} of each cluster)" if n_clusters * LEAST_OF_CLUSTER < found.map.n_shown else ""
-    )
     return {
-        "map": draw_map(found.map), "map_about": found.map.about, "least_of_cluster": least,
-        "n_uncolored": 0 if found.image_shape else len(found.feature_names) - len(found.map.features),
+        **map_variables(found.map, len(found.feature_names)),
         "sizes": drawing.sizes(found.labels, confidence),
         "confidence": drawing.histogram(counts, low, 1.0),
         "cards": [_card(found, cluster) for cluster in described],

@@ -24,7 +24,7 @@ def clusters_svg(places: Array, labels: Array) -> str:
         f"<text x='{group['at'][0]}' y='{group['at'][1]}' style='fill:currentColor;font:bold 18px sans-serif;"
         f"text-anchor:middle'>{group['label']}</text>"
         for group in box["groups"]
-        if group["at"]
+        if group["at"] and len(box["groups"]) > 1
     )
     return f"<svg viewBox='0 0 640 480' width='340' role='img' aria-label='clusters'>{paths}{numbers}</svg>"
 

@@ -64,6 +64,8 @@ class SampleMap:
         Pictures of the samples.
     about : str
         What the plane is, a sentence.
+    clustered : bool
+        Whether labels and confidence mean anything.
     """
 
     places: Array
@@ -77,6 +79,7 @@ class SampleMap:
     top: tuple[Sequence[str], Array, Array] | None = None
     images: Array | None = None
     about: str = ""
+    clustered: bool = True
 
     @property
     def n_shown(self) -> int:
@@ -84,12 +87,22 @@ class SampleMap:
         return len(self.shown)
 
 
+def map_variables(given: SampleMap, n_features: int) -> dict[str, Any]:
+    """Return the variables of the template of the map; ``n_features`` of the data, by some of which it is colored."""
+    least = f" (at least {LEAST_OF_CLUSTER} of each cluster)"
+    return {
+        "map": draw_map(given), "map_about": given.about,
+        "least_of_cluster": least if 1 < given.n_clusters < given.n_shown // LEAST_OF_CLUSTER else "",
+        "n_uncolored": 0 if given.images is not None else n_features - len(given.features),
+    }  # fmt: skip
+
+
 def draw_map(given: SampleMap) -> dict[str, Any]:
     """Return what the script of the page reads, for JSON."""
     unit, view = _unit_square(given.places)
     hidden = len(unit) - len(given.shown)
     return {
-        "n": len(given.shown), "of": len(unit), "view": view,
+        "n": len(given.shown), "of": len(unit), "view": view, "clustered": given.clustered,
         "places": _packed(np.rint(65535 * unit[given.shown]), "<u2"),
         "rows": _packed(given.shown, "<u4"),
         "labels": _packed(given.labels, "<u2"), "confidence": _packed(np.rint(255 * given.confidence), "u1"),

@@ -67,7 +67,7 @@ class Reconstruction(Iterated):
             readings = readings.reshape(shape)
             if A is not None:
                 predicted = as_operator(A, self.image.shape).matvec(self.image.ravel())
-                residual = readings - np.real(predicted).reshape(shape)
+                residual = readings - predicted.reshape(shape)
         height, width = map(int, self.image.shape)
         own = {
             "title": f"Image of {height} x {width} pixels", "over": "Reconstruction", "versions": library_versions(),

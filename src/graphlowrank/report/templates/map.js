@@ -114,7 +114,7 @@
     if (found < 0) return;
     tip.replaceChildren();
     part("strong", name(found));
-    part("span", `cluster ${labels[found]}, confidence ${(confidence[found] / 255).toFixed(2)}`);
+    if (data.clustered) part("span", `cluster ${labels[found]}, confidence ${(confidence[found] / 255).toFixed(2)}`);
     if (data.sprite) {
       const { uri, width: w, height: h, columns } = data.sprite, factor = Math.max(1, Math.round(64 / Math.max(w, h)));
       const image = part("i", "", "thumb");
@@ -211,9 +211,9 @@
   const cell = text => `"${(/^[=+\-@\t\r]/.test(text) && isNaN(text) ? "'" + text : text).replaceAll('"', '""')}"`;
   find("save").addEventListener("click", () => {
     const lines = [...chosen].sort((a, b) => rows[a] - rows[b]).map(
-      i => [cell(key(i)), labels[i], (confidence[i] / 255).toFixed(2)].join(","));
+      i => [cell(key(i)), ...(data.clustered ? [labels[i], (confidence[i] / 255).toFixed(2)] : [])].join(","));
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob(["sample,label,confidence\n" + lines.join("\n") + "\n"], { type: "text/csv" }));
+    link.href = URL.createObjectURL(new Blob([(data.clustered ? "sample,label,confidence\n" : "sample\n") + lines.join("\n") + "\n"], { type: "text/csv" }));
     link.download = "selected.csv";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
