@@ -64,7 +64,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "kernels that are compiled faster, and before the first fit": 230,
     "models of recovery compared on held-out entries, optimal shrinkage": 525,
     "maps of the samples": 798,
-    "pages that explain clusters, outliers and reconstructions": 1450,
+    "pages that explain clusters, outliers and reconstructions": 1530,
     "plots": 930,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }

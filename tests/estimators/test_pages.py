@@ -20,7 +20,8 @@ from graphlowrank import (
     load,
 )
 from graphlowrank.clustering.profiles import cluster_profiles
-from graphlowrank.estimators.pages import coloring_features, python_lines
+from graphlowrank.estimators.described import coloring_features
+from graphlowrank.estimators.pages import python_lines
 
 EVIL = "</script><script>window.hacked = 1</script><b onclick='x'>\"&"
 X, Y = make_blobs(120, 6, centers=3, cluster_std=0.5, random_state=0)
@@ -213,14 +214,24 @@ def test_notebooks_show_a_small_version(clustered):
     assert len(html) < 200_000
 
 
-def test_pages_of_many_samples_stay_small(monkeypatch):
-    n = 60_000
+@pytest.mark.parametrize("kind", ["long names", "very long names", "pictures"])
+def test_pages_of_many_samples_stay_small(kind, monkeypatch):
+    """Whatever the names are, and for pictures of noise, which cannot be compressed."""
+    n, k, p = (60_000, 4, 30) if kind != "pictures" else (2100, 45, 64 * 64)
+    monkeypatch.setattr("graphlowrank.estimators.shown.MAX_PICTURED", 2000)
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 4, n)
-    data = (rng.standard_normal((n, 30)) + 3 * labels[:, None]).astype(np.float32)
-    model = CompressiveClustering(4, partition="k-means", sample_graph=None, random_state=0).fit(data[:500])
+    labels = rng.integers(0, k, n)
+    data = rng.standard_normal((n, p), dtype=np.float32) + np.float32(0.1) * labels[:, None].astype(np.float32)
+    model = CompressiveClustering(4, partition="k-means", sample_graph=None, random_state=0).fit(X)
+    model.n_clusters_, model.n_features_in_ = k, p
     model.points_, model.labels_, model.confidence_ = data, labels, np.full(n, 0.9)
-    names = [f"a sample with a rather long name, {i}" for i in range(n)]
-    page = model.report_.to_html(data, sample_names=names)
-    assert len(page) < 5_000_000
-    assert "Points: 20000 of 60000 samples" in page
+    name = {"long names": "a sample with a rather long name", "very long names": 30 * "<測定>", "pictures": "p"}[kind]
+    page = model.report_.to_html(
+        data, sample_names=[f"{name} {i}" for i in range(n)], feature_names=[f"{30 * name} {j}" for j in range(p)],
+        image_shape=(64, 64) if kind == "pictures" else None, layout=rng.random((n, 2)),
+    )  # fmt: skip
+    assert len(page.encode()) < 5_000_000
+    drawn = map_of(page)["n"]
+    assert drawn == {"long names": 20_000, "pictures": 2000}.get(kind, drawn)
+    assert f"Points: {drawn} of {n} samples" in page
+    assert map_of(page)["names"][0].startswith(name)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..estimators import CompressivePCA, FastRobustPCAOnGraphs
-from ..estimators.pages import residual_of
+from ..estimators.described import residual_of
 from ..io import Table, write_matrix
 from ..io.formats import find_writer
 from .console import Show

@@ -110,7 +110,8 @@ class FitReport:
         **base: Any,
     ) -> str:
         """Render the page as one self-contained HTML file; see :meth:`save`. ``base``: title, summary and the like."""
-        from .pages import check_shown, render_page
+        from .pages import render_page
+        from .shown import check_shown
 
         if self.fitted is None:
             raise ValueError("this report has no fitted model; take model.report_ of a fitted model.")

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, MatrixLike
-from ..estimators.pages import default_places
+from ..estimators.described import default_places
 from ..preprocessing.counts import dense
 from ..preprocessing.principal import principal_scores
 from ..report.drawing import MAX_LABELS

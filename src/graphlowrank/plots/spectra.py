@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import without_mask
 from .._typing import MatrixLike
-from ..estimators.pages import residual_of
+from ..estimators.described import residual_of
 from ..graphs import lowest_eigenpairs
 from ..linalg.optimal_shrinkage import Spectrum
 from ..preprocessing.principal import centered_svd

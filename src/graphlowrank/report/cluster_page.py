@@ -16,6 +16,7 @@ from .sample_map import SampleMap, map_variables
 
 MAX_CARDS = 40  # clusters that are described
 N_FEATURES = 6  # of each
+MEMBER_SIDE = 64  # pixels of the picture of a member
 MAX_TOUCHING = 4  # clusters named as neighbors of one
 MAX_PAIRS = 15
 LEAST_CONTACT = 0.001  # share of the edge weight
@@ -132,7 +133,9 @@ def _card(found: FoundClusters, cluster: int) -> dict[str, Any]:
 
 
 def _own_scale(pixels: Array | None) -> str | None:
-    return None if pixels is None else picture(pixels, float(np.nanmin(pixels)), float(np.nanmax(pixels)))
+    if pixels is None:
+        return None
+    return picture(pixels, float(np.nanmin(pixels)), float(np.nanmax(pixels)), max_side=MEMBER_SIDE)
 
 
 def _features(profiles: ClusterProfiles, cluster: int, names: Sequence[str]) -> list[dict[str, Any]]:
