@@ -39,6 +39,7 @@ class Embedding:
     """Answer of :func:`embed`: positions (n_samples, n_components), and the seed of their random repulsions."""
 
     positions: Array
+    n_epochs: int
     neighborhood: Neighborhood
     seed: int
     choices: list[Choice]
@@ -93,4 +94,4 @@ def lay_out_samples(near: Neighborhood, run: Run, n_epochs: Choice) -> Embedding
             callback=update,
         )  # fmt: skip
         positions = oriented(near.graph.renumbered.restore(positions))
-    return Embedding(positions, near, seed, [*near.choices, n_first, n_epochs])
+    return Embedding(positions, int(n_epochs.value), near, seed, [*near.choices, n_first, n_epochs])

@@ -60,8 +60,8 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
     ----------
     embedding_ : ndarray of shape (n_samples, n_components)
         Positions of the training samples: centered, widest along the first axis.
-    sample_graph_ : Graph
-        Graph used.
+    sample_graph_, n_iter_ : Graph, int
+        Graph used; epochs of the refinement.
     points_ : (n_samples, n_features) dense or sparse
         Scaled data with missing values, and filtered outliers, imputed: what new samples are compared with.
     report_, stage_seconds_ : FitReport, dict
@@ -130,7 +130,7 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
             options = Options.of(self.get_params(deep=False) | {"sample_graph": _graph(model, data)})
         found: Embedding = self._run(options, lambda run: embed(data, run, self.n_epochs, shared))
         near = found.neighborhood
-        self.embedding_, self.sample_graph_ = found.positions, near.graph
+        self.embedding_, self.n_iter_, self.sample_graph_ = found.positions, found.n_epochs, near.graph
         self._n_neighbors, self._seed = min(self.n_neighbors, len(found.positions) - 1), found.seed
         self._store_points(near.points, near.scaling)
         self._own_data(data, X)

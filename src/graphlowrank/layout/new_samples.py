@@ -9,7 +9,7 @@ from ..preprocessing.sparse import Data
 from .forces import REPULSION
 from .memberships import calibrated
 
-N_EPOCHS, STEP = 30, 0.25  # of new samples: they start among their neighbors
+N_EPOCHS, STEP, N_NEGATIVE = 30, 0.25, 4  # of new samples: they start among their neighbors
 
 
 def place_new(X: Data, training: Data, embedding: Array, n_neighbors: int, seed: int) -> Array:
@@ -22,7 +22,7 @@ def place_new(X: Data, training: Data, embedding: Array, n_neighbors: int, seed:
 
     k = min(n_neighbors, len(embedding))
     distances, indices = nearest_to(X, training, k)
-    indptr = np.arange(0, indices.size + 1, k)
+    indptr = np.arange(0, indices.size + 1, k, dtype=np.int32)
     weights = calibrated(indptr, distances.ravel().astype(embedding.dtype), k)
     copies = distances == 0
     shares = np.where(copies.any(axis=1, keepdims=True), copies, weights.reshape(indices.shape))
@@ -34,8 +34,8 @@ def place_new(X: Data, training: Data, embedding: Array, n_neighbors: int, seed:
     for epoch in range(N_EPOCHS):
         step = STEP * (1 - epoch / N_EPOCHS)
         map_ranges(
-            move_points, len(old), indptr.astype(np.int32), columns, weights, keys, old, embedding, seed, epoch, step,
-            REPULSION, 1, new,
+            move_points, len(old), indptr, columns, weights, keys, old, embedding, seed, epoch, step,
+            REPULSION, N_NEGATIVE, new,
         )  # fmt: skip
         old, new = new, old
     old[copies.any(axis=1)] = means[copies.any(axis=1)]
