@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.neighbors import NearestNeighbors
 
-from graphlowrank import CompressiveClustering
+from graphlowrank import CompressiveClustering, CompressiveEmbedding
 from graphlowrank import anndata as ours
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
@@ -215,6 +216,40 @@ def test_files_and_objects_backed_by_them(tmp_path, kind):
         with pytest.raises(ValueError, match="backed by a file and cannot be copied"):
             ours.cluster(backed, 3, copy=True)
         backed.file.close()
+
+
+# --- maps ---
+
+
+def test_maps_are_those_of_the_logarithms(tmp_path):
+    counts, _ = make_counts()
+    adata = cells(counts)
+    assert ours.embed(adata, random_state=0) is None
+    wanted = CompressiveEmbedding(random_state=0).fit_transform(logarithms(counts))
+    assert_allclose(adata.obsm["X_graphlowrank_map"], wanted, atol=1e-6)
+    assert (list(adata.obs), list(adata.obsm)) == (["kind"], ["X_graphlowrank_map"])
+    adata.write_h5ad(tmp_path / "out.h5ad")
+    found = anndata.read_h5ad(tmp_path / "out.h5ad")
+    assert_array_equal(found.obsm["X_graphlowrank_map"], adata.obsm["X_graphlowrank_map"])
+    assert found.uns["graphlowrank_map"]["choices"]["scaling"] == "none"
+
+
+def test_maps_of_sparse_counts_keep_kinds_apart():
+    counts, kinds = make_counts()
+    adata = cells(sp.csr_matrix(counts))
+    ours.embed(adata, n_neighbors=5, random_state=0)
+    nearest = NearestNeighbors(n_neighbors=4).fit(adata.obsm["X_graphlowrank_map"]).kneighbors(return_distance=False)
+    assert (kinds[nearest] == kinds[:, None]).mean() > 0.95
+
+
+def test_maps_of_a_graph_that_is_there_and_copies():
+    adata = cells()
+    adata.obsp["graph"] = knn_graph(logarithms(make_counts()[0]), 5).weights.tocsr()
+    copy = ours.embed(adata, neighbors_key="graph", key_added="five", copy=True, n_components=3, random_state=0)
+    assert copy.obsm["X_five_map"].shape == (N_CELLS, 3)
+    assert not list(adata.obsm)
+    with pytest.raises(ValueError, match="both name a graph"):
+        ours.embed(adata, neighbors_key="graph", sample_graph="knn")
 
 
 # --- refusals ---

@@ -46,6 +46,8 @@ for dtype in (np.float32, np.float64):
     graphlowrank.CompressivePCA(4, reduction="random_walk", **part).fit(X.astype(dtype))
     graphlowrank.CompressivePCA(4, decoder="robust", **part).fit(X.astype(dtype))
     graphlowrank.CompressivePCA(4, loss="huber", **part).fit(np.where(X > 20, np.nan, X).astype(dtype))
+    embedding = graphlowrank.CompressiveEmbedding(neighbors="approximate", random_state=0)
+    embedding.fit(X.astype(dtype)).transform(X.astype(dtype))
 more = {str(kernel): len(kernel.signatures) for kernel in KERNELS if len(kernel.signatures) > before.get(kernel, 0)}
 print(json.dumps([sorted(forgotten), more]))
 """

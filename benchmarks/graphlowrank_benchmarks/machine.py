@@ -15,7 +15,8 @@ from graphlowrank import __version__
 from .internals import available_cores
 
 LIBRARIES = (
-    "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pyamg", "umap-learn", "pynndescent", "pygsp", "rpca",
+    "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "pyamg", "umap-learn", "pynndescent", "openTSNE",
+    "pacmap", "pygsp", "rpca",
 )  # fmt: skip
 
 

@@ -281,8 +281,9 @@ def table(options: argparse.Namespace) -> None:
     lines += [
         f"Candidates and constants of the default were chosen on {', '.join(TUNING_SETS)}.",
         "While they were, errors on seed 0 of the other sets were seen, too. Mean over the seeds, worst seed of ours",
-        "in brackets; bold is the best of the ingredients. The last column is ours over the best ingredient. The others",
-        "were measured with an earlier version, on 16 cores, ours on 2, beside other jobs: their seconds do not compare.",
+        "in brackets; bold is the best of the ingredients. The last column is ours over the best ingredient. The",
+        "others were measured with an earlier version, on 16 cores, ours on 2, beside other jobs: their seconds do not",
+        "compare.",
     ]
     ratios: dict[tuple[str, str], float] = {}
     defaults: dict[tuple[str, str], float] = {}

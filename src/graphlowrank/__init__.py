@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._warmup import warmup as warmup
     from .decoders import LowRankMatrix as LowRankMatrix
     from .estimators import CompressiveClustering as CompressiveClustering
+    from .estimators import CompressiveEmbedding as CompressiveEmbedding
     from .estimators import CompressivePCA as CompressivePCA
     from .estimators import FastRobustPCAOnGraphs as FastRobustPCAOnGraphs
     from .estimators import GraphLaplacianPCA as GraphLaplacianPCA
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CompressiveClustering": ".estimators",
+    "CompressiveEmbedding": ".estimators",
     "CompressivePCA": ".estimators",
     "FastRobustPCAOnGraphs": ".estimators",
     "GraphLaplacianPCA": ".estimators",
@@ -51,6 +53,7 @@ _MODULES = {
     "metrics": ".metrics",
     "models": ".models",
     "paper": ".paper",
+    "plots": ".plots",
     "reduction": ".reduction",
     "sampling": ".sampling",
     "solvers": ".solvers",

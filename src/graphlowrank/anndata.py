@@ -1,4 +1,4 @@
-"""Cluster AnnData objects, with the results where single-cell tools expect them.
+"""Cluster and map AnnData objects, with the results where single-cell tools expect them.
 
 The anndata package, which ``import anndata`` means here, too, is not imported: any object with its attributes will do.
 """
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .estimators import CompressiveClustering
+from .estimators import CompressiveClustering, CompressiveEmbedding
 from .graphs import Graph, as_graph
 from .options import check_count
 from .preprocessing.counts import are_counts, blocks, preprocess, stays_sparse, stored_values
@@ -75,17 +75,9 @@ def cluster(
     [30, 30]
     """
     _check_arguments(adata, key_added, normalize_counts, n_top_features, copy=copy)
-    if neighbors_key is not None:
-        if "sample_graph" in options:
-            raise ValueError("neighbors_key and sample_graph both name a graph: give only one of them.")
-        options = {**options, "sample_graph": _graph(adata, neighbors_key)}
+    options = _with_graph(adata, neighbors_key, options)
     model = CompressiveClustering(n_clusters, random_state=random_state, **options)
-    values, name = _matrix(adata, layer, use_rep)
-    normalize = are_counts(values) if normalize_counts == "auto" else normalize_counts
-    if normalize and any(np.any(stored_values(block) < 0) for _, block in blocks(values)):
-        raise ValueError(f"{name} has negative values, which are not counts: normalize_counts must be False.")
-    keep_sparse = stays_sparse(values)
-    X, _, steps = preprocess(values, normalize=normalize, n_top_features=n_top_features, keep_sparse=keep_sparse)
+    X, steps = _prepared(adata, layer, use_rep, normalize_counts, n_top_features)
     model.fit(X)
     params = {
         "n_clusters": n_clusters, "layer": layer, "use_rep": use_rep, "neighbors_key": neighbors_key,
@@ -94,6 +86,83 @@ def cluster(
     target = adata.copy() if copy else adata
     _write(target, model, key_added, params, steps)
     return target if copy else None
+
+
+def embed(
+    adata: Any,
+    *,
+    layer: str | None = None,
+    use_rep: str | None = None,
+    neighbors_key: str | None = None,
+    normalize_counts: bool | Literal["auto"] = "auto",
+    n_top_features: int | None = 2000,
+    key_added: str = "graphlowrank",
+    copy: bool = False,
+    random_state: Any = None,
+    **options: Any,
+) -> Any:
+    """Map the cells of an AnnData object with :class:`~graphlowrank.CompressiveEmbedding`.
+
+    Adds ``obsm["X_<key_added>_map"]``, the positions of the cells, which ``sc.pl.embedding(adata, "graphlowrank_map")``
+    plots; and ``uns["<key_added>_map"]``, parameters, automatic choices and their reasons. Cells are prepared as by
+    :func:`cluster`. Existing entries of these names are replaced.
+
+    Parameters
+    ----------
+    adata
+        AnnData, cells in rows, in memory or backed by a file, which is read in blocks of rows and not written to.
+    layer, use_rep, neighbors_key, normalize_counts, n_top_features, key_added, copy
+        As in :func:`cluster`.
+    random_state, **options
+        Random seed, and further parameters of :class:`~graphlowrank.CompressiveEmbedding`.
+
+    Returns
+    -------
+    adata
+        A copy if ``copy``, else None.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np
+    >>> adata = anndata.AnnData(np.random.default_rng(0).poisson(5.0, (60, 4)))
+    >>> embed(adata, random_state=0)
+    >>> adata.obsm["X_graphlowrank_map"].shape
+    (60, 2)
+    """
+    _check_arguments(adata, key_added, normalize_counts, n_top_features, copy=copy)
+    model = CompressiveEmbedding(random_state=random_state, **_with_graph(adata, neighbors_key, options))
+    X, steps = _prepared(adata, layer, use_rep, normalize_counts, n_top_features)
+    positions = model.fit_transform(X)
+    params = {
+        "layer": layer, "use_rep": use_rep, "neighbors_key": neighbors_key, "normalize_counts": normalize_counts,
+        "n_top_features": n_top_features, "random_state": random_state, **options,
+    }  # fmt: skip
+    target = adata.copy() if copy else adata
+    target.obsm[f"X_{key_added}_map"] = positions
+    target.uns[f"{key_added}_map"] = _record(model, params, steps)
+    return target if copy else None
+
+
+def _with_graph(adata: Any, neighbors_key: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Options with the graph that the user names, if any."""
+    if neighbors_key is None:
+        return options
+    if "sample_graph" in options:
+        raise ValueError("neighbors_key and sample_graph both name a graph: give only one of them.")
+    return {**options, "sample_graph": _graph(adata, neighbors_key)}
+
+
+def _prepared(
+    adata: Any, layer: str | None, use_rep: str | None, normalize_counts: Any, n_top_features: int | None
+) -> tuple[Any, list[str]]:
+    """Return the matrix, normalized if it holds counts, and the steps of the preparation."""
+    values, name = _matrix(adata, layer, use_rep)
+    normalize = are_counts(values) if normalize_counts == "auto" else normalize_counts
+    if normalize and any(np.any(stored_values(block) < 0) for _, block in blocks(values)):
+        raise ValueError(f"{name} has negative values, which are not counts: normalize_counts must be False.")
+    keep_sparse = stays_sparse(values)
+    X, _, steps = preprocess(values, normalize=normalize, n_top_features=n_top_features, keep_sparse=keep_sparse)
+    return X, steps
 
 
 def _check_arguments(
@@ -148,7 +217,7 @@ def _entry(entries: Any, key: str, what: str) -> Any:
 
 
 def _write(adata: Any, model: CompressiveClustering, key: str, params: dict[str, Any], steps: list[str]) -> None:
-    """Store the results; those in ``uns`` are of types that every version of anndata can write, so without None."""
+    """Store the results."""
     import pandas as pd  # type: ignore[import-untyped]
 
     clusters, codes = np.unique(model.labels_, return_inverse=True)
@@ -156,15 +225,22 @@ def _write(adata: Any, model: CompressiveClustering, key: str, params: dict[str,
     adata.obs[f"{key}_confidence"] = model.confidence_
     adata.obsm[f"X_{key}"], _ = principal_scores(model.points_, model.n_clusters_)
     report = model.report_
-    adata.uns[key] = {
-        "params": {name: _plain(value) for name, value in params.items() if value is not None},
-        "prepared": steps,
-        "choices": {choice.name: _plain(choice.value) for choice in report.choices},
-        "reasons": {choice.name: choice.reason for choice in report.choices},
+    adata.uns[key] = _record(model, params, steps) | {
         "n_clusters": int(model.n_clusters_),
         "conductance": float(model.conductance_),
         "converged": bool(report.converged),
         "n_iter": int(report.n_iter),
+    }
+
+
+def _record(model: CompressiveClustering | CompressiveEmbedding, params: dict[str, Any], steps: list[str]) -> Any:
+    """Parameters and choices, of types that every version of anndata can write, so without None."""
+    choices = model.report_.choices
+    return {
+        "params": {name: _plain(value) for name, value in params.items() if value is not None},
+        "prepared": steps,
+        "choices": {choice.name: _plain(choice.value) for choice in choices},
+        "reasons": {choice.name: choice.reason for choice in choices},
     }
 
 

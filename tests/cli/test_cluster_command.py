@@ -19,7 +19,7 @@ from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressiveClustering
 from graphlowrank.cli import app
 from graphlowrank.cli import cluster as command
-from graphlowrank.cli.cluster import describe_sizes, project_on_centers
+from graphlowrank.cli.cluster import describe_sizes
 from graphlowrank.cli.console import to_json
 from graphlowrank.graphs import knn_graph
 from graphlowrank.preprocessing.principal import principal_scores
@@ -278,27 +278,3 @@ def test_completion_is_offered_and_can_be_installed(tmp_path):
     }  # fmt: skip
     done = subprocess.run(program, env=asked, capture_output=True, text=True, check=False)
     assert "--normalize-counts" in done.stdout.split()
-
-
-# --- projection ---
-
-
-def test_the_projection_keeps_the_distances_of_centers(blobs):
-    X, kinds = blobs
-    scores, _ = principal_scores(X, 3)
-    places = project_on_centers(scores, kinds)
-    centres = np.stack([places[kinds == kind].mean(axis=0) for kind in range(3)])
-    apart = np.stack([scores[kinds == kind].mean(axis=0) for kind in range(3)])
-    for one, other in ((0, 1), (0, 2), (1, 2)):  # three centres lie in a plane: nothing of their distances is lost
-        wanted = np.linalg.norm(apart[one] - apart[other])
-        assert np.linalg.norm(centres[one] - centres[other]) == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize("n_clusters", [1, 2])
-@pytest.mark.parametrize("n_features", [1, 2, 6])
-def test_few_clusters_and_few_features_are_projected_too(n_clusters, n_features):
-    rng = np.random.default_rng(0)
-    X, labels = rng.standard_normal((20, n_features)), np.arange(20) % n_clusters
-    places = project_on_centers(principal_scores(X, n_clusters)[0], labels)
-    assert places.shape == (20, 2)
-    assert (np.ptp(places, axis=0) > 0).sum() == min(2, n_features)

@@ -13,9 +13,10 @@ import typer
 
 from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressiveClustering
-from graphlowrank.cli import app, fit, outputs
+from graphlowrank.cli import app, outputs
 from graphlowrank.cli import cluster as command
 from graphlowrank.cli.options import OPTION_NAMES, to_option_names
+from graphlowrank.estimators.fit_report import FitReport
 from graphlowrank.io import text as text_files
 from helpers import interruptible
 
@@ -169,7 +170,7 @@ def test_debug_shows_the_failure_itself(here):
     [
         (command, "write_labels", OSError(28, "no space"), "error: no space"),
         (command, "write_labels", KeyboardInterrupt(), "interrupted; no half-written file is left"),
-        (fit, "render_fit", ValueError("no"), "error: no"),
+        (FitReport, "to_html", ValueError("no"), "error: no"),
         (outputs, "sync", OSError(28, "no space"), "error: no space"),
         (text_files, "writing", OSError(28, "no space"), "error: no space"),
     ],

@@ -20,7 +20,6 @@ from graphlowrank.cli import reconstruct as command
 from graphlowrank.datasets import shepp_logan_phantom
 from graphlowrank.metrics import psnr
 from graphlowrank.tomography import projection_matrix, reconstruct
-from graphlowrank.tomography.reconstruct import Reconstruction
 
 SIZE, N_ANGLES = 24, 15
 ANGLES = np.arange(N_ANGLES) * 180 / N_ANGLES
@@ -48,7 +47,7 @@ def expected(b, angles=ANGLES, size=SIZE, **options):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys.modules[Reconstruction.__module__], "MAX_SPLITS", 1)  # enough to see what is chosen
+    monkeypatch.setattr(sys.modules[reconstruct.__module__], "MAX_SPLITS", 1)  # enough to see what is chosen
     np.save("in.npy", readings().T)
     return tmp_path
 
@@ -247,3 +246,23 @@ def test_a_failure_leaves_the_older_file_and_nothing_else(here, monkeypatch, err
     assert (result.exit_code, result.stdout) == (1 if isinstance(error, OSError) else 130, "")
     assert ("error: cannot write out.npy: no space" in result.stderr) == isinstance(error, OSError)
     assert ((here / "out.npy").read_text(), tree(here)) == ("older", ["in.npy", "out.npy"])
+
+
+def test_the_page_shows_image_readings_and_what_was_tried(here):
+    b = readings()
+    b[3, 4] = np.nan
+    np.save("in.npy", b.T)
+    record = json.loads(done("in.npy -o out.png -r r.html --json").stdout)
+    text = (here / "r.html").read_text(encoding="utf-8")
+    assert record["report"] == "r.html"
+    assert text.count('<img src="data:image/png;base64,') == 3  # image, readings, residual
+    assert "1 are missing (black)" in text
+    assert text.count('class="used"') == 1
+    assert "it predicts held-out readings best" in text
+    assert len(re.findall(r"<tr[^>]*><td class=.number.>", text)) == len(record["tried"])
+
+
+def test_without_jinja_the_page_is_refused_before_the_work(here, monkeypatch):
+    monkeypatch.setattr("graphlowrank.cli.console.find_spec", lambda name: None if name == "jinja2" else name)
+    assert failure(run("in.npy -o out.npy -r r.html"))[1] == "pip install graphlowrank[video]"
+    assert tree(here) == ["in.npy"]

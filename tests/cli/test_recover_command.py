@@ -19,9 +19,9 @@ from PIL import Image
 
 from command_helpers import failure, invoke, succeeded, tree
 from graphlowrank import CompressivePCA, FastRobustPCAOnGraphs
-from graphlowrank.cli import app, fit, outputs
+from graphlowrank.cli import app, outputs
 from graphlowrank.cli import recover as command
-from graphlowrank.cli.recover import Residual, examples, residual_size
+from graphlowrank.estimators.fit_report import FitReport
 from graphlowrank.io import read, write_matrix
 from helpers import interruptible
 
@@ -31,8 +31,8 @@ SLOW = """
 import sys, time
 from graphlowrank.cli import app, recover
 write = recover.write_matrix
-def wait(path, *rest):
-    write(path, *rest)
+def wait(path, *rest, **more):
+    write(path, *rest, **more)
     if "errors" in path.name:
         print("written", file=sys.stderr, flush=True)
         time.sleep(60)
@@ -181,8 +181,18 @@ def test_images_are_shown_as_images(here):
         Image.fromarray(grey).save(f"faces/{row}.png")
     done("faces --rank 2 -o out.npy -r r.html")
     text = (here / "r.html").read_text(encoding="utf-8")
-    assert text.count("data:image/png;base64,") == 18  # six samples: input, recovered, residual
-    assert np.load("out.npy").shape == (20, 48)
+    assert text.count("data:image/png;base64,") == 24  # eight samples: input, recovered, residual
+    low_rank = np.load("out.npy")
+    assert low_rank.shape == (20, 48)
+    done("faces --rank 2 -o cleaned/")  # written as images, under their names
+    cleaned = read("cleaned")
+    assert cleaned.sample_names == tuple(f"{row}.png" for row in range(20))
+    assert_array_equal(cleaned.values, np.rint(np.clip(low_rank, 0, 255)))
+    before = tree(here)
+    assert failure(run("faces --rank 2 -o cleaned"))[0].startswith("cleaned is a folder with other files")
+    for words in ("in.csv -o new", "faces --top-features 20 -o new", "faces -o clean.npy -s new"):
+        assert failure(run(words))[0].startswith("new is not of a known kind: .csv, ")
+    assert tree(here) == before
 
 
 def test_json_is_all_of_stdout(here):
@@ -247,8 +257,8 @@ def test_too_high_a_rank(here):
 def failing_with(error, name):
     """Write as ever, but fail on a file of this name after half of it."""
 
-    def write(path, *rest):
-        write_matrix(path, *rest)
+    def write(path, *rest, **more):
+        write_matrix(path, *rest, **more)
         if path.name == name:
             path.write_text("half")
             raise error
@@ -261,7 +271,7 @@ def failing_with(error, name):
     [
         (command, "write_matrix", failing_with(OSError(28, "no space"), "errors.csv"), "error: no space"),
         (command, "write_matrix", failing_with(KeyboardInterrupt(), "out.csv"), "interrupted; no half-written file"),
-        (fit, "render_fit", Mock(side_effect=ValueError("no")), "error: no"),
+        (FitReport, "to_html", Mock(side_effect=ValueError("no")), "error: no"),
         (outputs, "sync", Mock(side_effect=OSError(28, "no space")), "error: no space"),
     ],
 )
@@ -278,7 +288,7 @@ def test_a_failure_leaves_older_files_and_nothing_else(here, monkeypatch, home, 
 
 
 def test_errors_name_the_file_that_was_asked_for(here, monkeypatch):
-    def write(path, *_):
+    def write(path, *_, **__):
         raise OSError(28, f"cannot write {path}: no space")
 
     monkeypatch.setattr(command, "write_matrix", write)
@@ -320,20 +330,6 @@ def test_both_commands_have_the_same_options_for_the_same_things():
         )  # fmt: skip
 
 
-def test_a_residual_is_computed_where_it_is_asked_for():
-    _, X = make_matrix()
-    low_rank = answer_of_the_library().low_rank_
-    residual = Residual(X, low_rank)
-    whole = X - low_rank.to_array()
-    assert residual.shape == X.shape
-    for index in (slice(3, 7), (slice(None), slice(2, 5))):
-        assert_allclose(residual[index], whole[index], atol=1e-12)
-    left = residual_size(residual, low_rank.offset)
-    assert_allclose(left.of_samples, np.linalg.norm(whole, axis=1))
-    assert left.relative == pytest.approx(np.linalg.norm(whole) / np.linalg.norm(X - low_rank.offset))
-    assert_array_equal(X, make_matrix()[1])
-
-
 # --- sparse data, and missing values ---
 
 
@@ -346,45 +342,6 @@ def incomplete(seed=0):
     return X, make_matrix()[0]
 
 
-@pytest.fixture
-def few_rows(monkeypatch):
-    monkeypatch.setattr("graphlowrank.preprocessing.counts.BLOCK_ENTRIES", 12 * 7)
-
-
-@pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_residual_ignores_missing_values(sparse):
-    X, low_rank = incomplete()
-    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
-    known = ~np.isnan(X)
-    for index in (slice(3, 7), (slice(None), slice(2, 5))):
-        assert_array_equal(residual[index], (X - low_rank)[index])
-    offset = np.arange(12.0)
-    left = residual_size(residual, offset)
-    errors = np.where(known, X - low_rank, 0)
-    assert_allclose(left.of_samples, np.linalg.norm(errors, axis=1))
-    assert left.relative == pytest.approx(np.linalg.norm(errors) / np.linalg.norm((X - offset)[known]))
-    medians = [np.nanmedian(np.abs(X - low_rank)[a : a + 7]) for a in range(0, N_ROWS, 7)]
-    assert left.typical == pytest.approx(np.median(medians))
-
-
-@pytest.mark.usefixtures("few_rows")
-@pytest.mark.parametrize("image_shape", [None, (3, 4)])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_missing_values_are_not_counted_and_are_shown_as_recovered(sparse, image_shape):
-    X, low_rank = incomplete()
-    residual = Residual(sp.csr_array(X) if sparse else X, low_rank)
-    found = examples(residual, residual, residual_size(residual, np.zeros(12)), None, image_shape)
-    assert found.counts.sum() + found.outside == np.count_nonzero(~np.isnan(X))
-    shown = [int(name.removeprefix("row ")) - 1 for name in found.names]
-    missing = np.isnan(X[shown])
-    assert found.n_imputed == missing.sum() > 0
-    assert np.isfinite(found.given).all()
-    assert_array_equal(found.given[missing], found.recovered[missing])
-    wanted = X[shown] if image_shape else (X[shown] - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
-    assert_allclose(found.given[~missing], wanted[~missing])
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 def test_missing_values_in_every_output(here, sparse):
     X, _ = incomplete()
@@ -395,7 +352,7 @@ def test_missing_values_in_every_output(here, sparse):
     assert json.loads(result.stdout)["prepared"] == [f"{n_missing} of 540 values are missing"]
     assert_allclose(np.load("out.npy") + np.load("errors.npy"), X)  # NaN where the data have it
     page = (here / "r.html").read_text(encoding="utf-8")
-    assert "missing values are shown as recovered" in page
+    assert f"{n_missing} values (7.8 %) were missing and are imputed." in page
     assert not re.search(r"[ML ]nan|>nan<", page)  # nothing is drawn or said of what is not there
 
 

@@ -13,14 +13,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from graphlowrank import CompressiveClustering, CompressivePCA, FastRobustPCAOnGraphs
+from graphlowrank import CompressiveClustering, CompressiveEmbedding, CompressivePCA, FastRobustPCAOnGraphs
 
-ESTIMATORS = [CompressivePCA, CompressiveClustering, FastRobustPCAOnGraphs]
+ESTIMATORS = [CompressivePCA, CompressiveClustering, CompressiveEmbedding, FastRobustPCAOnGraphs]
 
 RECOVERY = [CompressivePCA, FastRobustPCAOnGraphs]
 
 
-@pytest.mark.filterwarnings("ignore:n_neighbors=10 is lowered")
+@pytest.mark.filterwarnings("ignore:n_neighbors=1[05] is lowered")
 @parametrize_with_checks([Estimator() for Estimator in ESTIMATORS])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, load
 from graphlowrank.clustering import memberships_of_new
-from graphlowrank.estimators import clustering
+from graphlowrank.estimators import _points
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing import fit_imputer
 from graphlowrank.preprocessing.sparse import own_copy
@@ -83,7 +83,7 @@ def test_only_data_that_may_change_are_copied(blobs, tmp_path):
     assert np.shares_memory(CompressiveClustering(3, scaling="none", **options).fit(mapped).points_, mapped)
     copies = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clustering, "own_copy", lambda X, given: copies.append(own_copy(X, given) is not X) or X)
+        patch.setattr(_points, "own_copy", lambda X, given: copies.append(own_copy(X, given) is not X) or X)
         for scaling, given in [("none", blobs[0]), ("features", blobs[0]), ("none", blobs[0].tolist())]:
             CompressiveClustering(3, scaling=scaling, **options).fit(given)
     assert copies == [True, False]  # scaled points are not compared with the data
@@ -91,7 +91,7 @@ def test_only_data_that_may_change_are_copied(blobs, tmp_path):
 
 def test_predict_fits_an_imputer_once(blobs, tmp_path, monkeypatch):
     fitted = []
-    monkeypatch.setattr(clustering, "fit_imputer", lambda *args: fitted.append(1) or fit_imputer(*args))
+    monkeypatch.setattr(_points, "fit_imputer", lambda *args: fitted.append(1) or fit_imputer(*args))
     X, _ = blobs
     model = CompressiveClustering(3, robust_graphs=False, random_state=0).fit(X[::2])
     new = X[1::2] + np.random.default_rng(0).standard_normal((60, 10)) * 4

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from graphlowrank._threads import map_ranges
-from graphlowrank.kernels import cell_search, walks
+from graphlowrank.kernels import cell_search, random_bits, walks
 from graphlowrank.kernels.components import breadth_first
 from graphlowrank.kernels.products import csr_times_dense, dense_times_csr
 from graphlowrank.sampling import draw
@@ -81,17 +81,17 @@ def plain_walks(nodes, kept, weights, slots, max_steps, seed, repeat):
     """All walkers in step, in numpy, with the same random numbers."""
 
     def mix(z):
-        z = (z ^ (z >> np.uint64(30))) * walks.MIX_1
-        z = (z ^ (z >> np.uint64(27))) * walks.MIX_2
+        z = (z ^ (z >> np.uint64(30))) * random_bits.MIX_1
+        z = (z ^ (z >> np.uint64(27))) * random_bits.MIX_2
         return z ^ (z >> np.uint64(31))
 
     count = np.arange(len(nodes), dtype=np.uint64)
     with np.errstate(over="ignore"):
-        state = mix(mix(np.uint64(seed) + walks.GOLDEN * np.uint64(repeat + 1)) + walks.GOLDEN * count)
+        state = mix(mix(np.uint64(seed) + random_bits.GOLDEN * np.uint64(repeat + 1)) + random_bits.GOLDEN * count)
         node, path = nodes.copy(), np.zeros(len(nodes))
         for _ in range(max_steps):
             moving = ~kept[node]
-            state[moving] += walks.GOLDEN
+            state[moving] += random_bits.GOLDEN
             bits = mix(state)
             degree = np.diff(weights.indptr)[node].astype(np.uint64)
             chosen = slots[weights.indptr[node] + (((bits >> np.uint64(32)) * degree) >> np.uint64(32)).astype(int)]

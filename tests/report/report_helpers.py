@@ -93,7 +93,7 @@ addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI
 addEventListener("load", () => {
   const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
   const late = [...document.querySelectorAll("section *, header *")].filter(
-    part => !part.closest("pre, svg") && part.getBoundingClientRect().right > edge);
+    part => !part.closest("pre, svg, .scroll, [hidden], option") && part.getBoundingClientRect().right > edge);
   parent.postMessage(JSON.stringify({
     wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,
     wide: document.documentElement.scrollWidth, late: late.map(part => part.outerHTML.slice(0, 80)),
@@ -110,7 +110,11 @@ addEventListener("message", event => { document.body.dataset.seen = event.data; 
 
 def seen_in_browser(text, folder, width, *, dark):
     """What a browser of some width sees of a page: errors, widths, whether pictures and charts are there."""
-    text = text.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
+    text = (
+        text
+        if "script-src" in text
+        else text.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';")
+    )
     (folder / "page.html").write_text(text.replace("<head>", "<head>" + WATCH, 1), encoding="utf-8")
     path = folder / "around.html"
     path.write_text(AROUND.replace("WIDTH", str(width)), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""The page of a fit from the command line: what it holds, and that it stands in a browser."""
+"""The pages of fits: what they hold, that names stay text, and that they stand in a browser."""
 
+import json
 import re
 from base64 import b64decode
-from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
@@ -11,9 +11,16 @@ from PIL import Image
 from report_helpers import EVIL, NOT_FINITE, Page, needs_browser, seen_in_browser
 
 from graphlowrank.auto.choice import Choice
+from graphlowrank.clustering.profiles import cluster_profiles, contacts, representative_members
+from graphlowrank.clustering.selection import Alternative
 from graphlowrank.estimators.fit_report import FitReport, GraphSummary
+from graphlowrank.graphs import knn_graph
+from graphlowrank.metrics.residuals import CUTOFF, Residual, find_outliers
 from graphlowrank.report import drawing
-from graphlowrank.report.fit_page import Recovered, draw_clusters, draw_recovery, render_fit
+from graphlowrank.report.cluster_page import FoundClusters, draw_clusters
+from graphlowrank.report.fit_page import render_fit
+from graphlowrank.report.recovery_page import Heat, Pictures, Recovered, draw_heat, draw_recovery
+from graphlowrank.report.sample_map import SampleMap
 
 LIGHT, DARK = (255, 255, 255), (20, 23, 27)
 
@@ -33,22 +40,62 @@ def make_found(n=90, k=3):
     return labels, rng.uniform(0.5, 1, n), 3 * np.c_[labels, labels % 2] + rng.standard_normal((n, 2))
 
 
-def make_recovered(image_shape=None, n_features=8):
+def make_clusters(n=90, k=3, name="feature", image_shape=None, logs=False):
+    """Clusters of eight features, with all that a page shows."""
+    labels, confidence, layout = make_found(n, k)
+    X = np.abs(np.random.default_rng(1).random((n, 8)) + 2 * (labels[:, None] == np.arange(8)))
+    X[::7, 5] = 0
+    profiles = cluster_profiles(X, labels, k, logs=logs)
+    members = representative_members(X, labels, confidence, profiles, 3)
+    names, shown = [f"{name} {j}" for j in range(8)], np.arange(n)[::-1]
+    other = Alternative((labels + (np.arange(n) % 5 == 0)) % k, 0.12, 0.7)
+    images = X.reshape(n, *image_shape) if image_shape else None
+    sample_map = SampleMap(
+        layout, shown, labels[shown], confidence[shown], k, [f"{name} of sample {i}" for i in shown],
+        {} if image_shape else {names[j]: X[shown, j] for j in range(8)}, [other.labels[shown]],
+        None if image_shape else (names, np.tile([0, 3, 5], (n, 1)), np.tile([2.0, -1.0, 0.5], (n, 1))),
+        None if images is None else images[shown], "A plane.",
+    )  # fmt: skip
+    return FoundClusters(
+        labels, confidence, 0.1, sample_map, profiles, names, "in the units of the data", members,
+        lambda i: f"{name} of sample {i}", {} if images is None else dict(enumerate(images)), image_shape,
+        contacts(knn_graph(X, 5), labels, k), [(other, "splits 0")],
+    )  # fmt: skip
+
+
+def make_recovered(image_shape=None, name="name", n_features=8):
+    """Samples of which one entry is missing and another an outlier."""
     rng = np.random.default_rng(0)
-    given = rng.random((4, n_features))
-    return Recovered(list("abcd"), given, 0.8 * given, image_shape, np.arange(40), 1.0, 20, 0)
+    clean = rng.random((4, n_features))
+    X = clean + 0.01 * rng.standard_normal(clean.shape)
+    X[1, 2], X[3, 4] = np.nan, 9.0
+    residual = Residual(X, clean)
+    outliers = find_outliers(residual)
+    names, features = [f"{name} {i}" for i in range(4)], [f"{name} of {j}" for j in range(n_features)]
+    heat = pictures = None
+    if image_shape is None:
+        heat = Heat(X - 0.5, clean - 0.5, (X - clean) / outliers.noise, X, clean, names, features, "Rows.", "Columns.")
+    else:
+        shape = (4, *image_shape)
+        pictures = Pictures(names, np.where(np.isnan(X), clean, X).reshape(shape), clean.reshape(shape), 1)
+    values = [(X[row, column], clean[row, column]) for _, row, column in outliers.largest]
+    return Recovered(
+        np.arange(40), 1.0, 20, outliers, values, 4, names.__getitem__, features.__getitem__, heat, pictures
+    )  # fmt: skip
 
 
-CLUSTERED = draw_clusters(*make_found())
-RECOVERED = {**draw_recovery(make_recovered()), "rank": 2}
-PICTURED = {**draw_recovery(make_recovered((2, 4))), "rank": 2}
+CLUSTERED = {"template": "cluster.html", **draw_clusters(make_clusters())}
+PICTURE_CLUSTERS = {"template": "cluster.html", **draw_clusters(make_clusters(image_shape=(2, 4)))}
+RECOVERED = {"template": "recovery.html", **draw_recovery(make_recovered()), "rank": 2}
+PICTURED = {"template": "recovery.html", **draw_recovery(make_recovered((2, 4))), "rank": 2}
+KINDS = [CLUSTERED, PICTURE_CLUSTERS, RECOVERED, PICTURED]
 
 
 def make_page(shown=CLUSTERED, fit=None, **changed):
     given = {
         "over": "Clusters of a table", "title": "wine.csv", "summary": ("Done.", "Well."), "facts": [("samples", "90")],
         "warnings": (), "spectra": {"input": 0.5 ** np.arange(9.0)}, "rank": None,
-        "command": "graphlowrank cluster wine.csv", "versions": {"numpy": "2.0"},
+        "command": "graphlowrank cluster wine.csv", "python": "model.fit(X)", "versions": {"numpy": "2.0"},
     }  # fmt: skip
     return render_fit(fit or make_fit(), **{**given, **shown, **changed})
 
@@ -57,10 +104,14 @@ def sections(page):
     return [given["id"] for given in page.all("section")]
 
 
+CLUSTER_SECTIONS = ["clusters", "profiles", "contacts", "alternatives", "confidence"]
+
+
 @pytest.mark.parametrize(
     ("shown", "wanted"),
-    [(CLUSTERED, ["clusters", "confidence"]), (RECOVERED, ["samples", "residual"]),
-     (PICTURED, ["samples", "residual"])],
+    [(CLUSTERED, CLUSTER_SECTIONS), (PICTURE_CLUSTERS, CLUSTER_SECTIONS),
+     (RECOVERED, ["samples", "outliers", "residual"]), (PICTURED, ["samples", "outliers", "residual"]),
+     ({}, [])],
 )  # fmt: skip
 def test_every_section_is_there(shown, wanted):
     page = Page(make_page(shown))
@@ -68,49 +119,100 @@ def test_every_section_is_there(shown, wanted):
     for text in ("Done. Well.", "n_clusters 3 as asked", "gamma_samples 0.1235 least conductance", "total 4.00 s",
                  "7 iterations, converged.", "The graph of samples is connected and has no hubs.",
                  "The graph of features has 3 connected components and has hubs.",
-                 "graphlowrank cluster wine.csv"):  # fmt: skip
+                 "graphlowrank cluster wine.csv", "model.fit(X)"):  # fmt: skip
         assert text in page.text
 
 
-@pytest.mark.parametrize("shown", [CLUSTERED, RECOVERED, PICTURED])
+@pytest.mark.parametrize("shown", KINDS)
 def test_nothing_is_fetched(shown):
     text = make_page(shown)
     page = Page(text)
     addresses = [given[name] for _, given in page.tags for name in ("src", "href", "srcset", "action") if name in given]
     assert all(address.startswith("data:") for address in addresses)
-    assert not re.search(r"https?:|url\(|@import|<script", text)
+    assert not re.search(r"https?:|@import|url\((?!\"\$)", text)  # the script sets the url of a picture in the page
     (policy,) = [given["content"] for given in page.all("meta") if given.get("http-equiv")]
     assert policy.startswith("default-src 'none'; img-src data:;")
+    assert ("script-src" in policy) == (shown in KINDS[:2])
 
 
 def test_names_cannot_write_html():
     fit = make_fit(choices=(Choice(EVIL, EVIL, EVIL),), seconds={EVIL: 1.0})
-    given = {"title": EVIL, "over": EVIL, "summary": (EVIL,), "facts": [(EVIL, EVIL)], "warnings": (EVIL,),
-             "command": EVIL, "versions": {EVIL: EVIL}, "spectra": {EVIL: np.ones(3)}}  # fmt: skip
-    for shown in (CLUSTERED, draw_recovery(replace(make_recovered(), names=[EVIL] * 4))):
-        page = Page(make_page(shown, fit, **given))
-        plain = Page(make_page(shown, warnings=("x",)))
-        assert page.all("script") == []
-        assert len(page.all("img")) == len(plain.all("img"))
-        assert page.text.count(EVIL) >= 14
+    given = {"title": EVIL, "over": EVIL, "summary": (EVIL,), "notes": (EVIL,), "facts": [(EVIL, EVIL)],
+             "warnings": (EVIL,), "command": EVIL, "python": EVIL, "versions": {EVIL: EVIL},
+             "spectra": {EVIL: np.ones(3)}}  # fmt: skip
+    shapes = [None, (2, 4)]
+    named = [{**CLUSTERED, **draw_clusters(make_clusters(name=EVIL, image_shape=shape))} for shape in shapes]
+    named += [{**RECOVERED, **draw_recovery(make_recovered(shape, name=EVIL))} for shape in shapes]
+    for shown, plain in zip(named, KINDS, strict=True):
+        page, usual = Page(make_page(shown, fit, **given)), Page(make_page(plain, warnings=("x",), notes=("x",)))
+        assert [tag for tag, _ in page.tags if tag in ("script", "img")] == [
+            tag for tag, _ in usual.tags if tag in ("script", "img")
+        ]
+        assert not any("onerror" in attributes for _, attributes in page.tags)
+        assert page.text.count(EVIL) >= 20
+        if plain in KINDS[:2]:
+            assert EVIL in json.loads(page.scripts[0])["names"][0]
 
 
 def test_a_name_that_is_no_text_can_be_written():
     assert "caf?.csv" in make_page(title="caf\udce9.csv")
 
 
+def pixels_of(uri):
+    return np.asarray(Image.open(BytesIO(b64decode(uri.split(",")[1]))))
+
+
 def test_pictures_are_those_of_the_samples():
-    found = make_recovered((2, 4))
+    found = make_recovered((2, 4)).pictures
     images = Page(make_page(PICTURED)).all("img")
     assert len(images) == 12
     low, high = found.given.min(), found.given.max()
     for sample in range(4):
         for image, values in zip(images[3 * sample :], (found.given[sample], found.recovered[sample]), strict=False):
-            pixels = np.asarray(Image.open(BytesIO(b64decode(image["src"].split(",")[1]))))
-            wanted = 255 * np.clip((values - low) / (high - low), 0, 1).reshape(2, 4)
-            np.testing.assert_allclose(pixels, wanted, atol=0.51)
-        residual = np.asarray(Image.open(BytesIO(b64decode(images[3 * sample + 2]["src"].split(",")[1]))))
-        np.testing.assert_array_equal(residual > 127, (found.given[sample] > found.recovered[sample]).reshape(2, 4))
+            wanted = 255 * np.clip((values - low) / (high - low), 0, 1)
+            np.testing.assert_allclose(pixels_of(image["src"]), wanted, atol=0.51)
+        difference = found.given[sample] - found.recovered[sample]
+        clear = np.abs(difference) > (high - low) / 200
+        residual = pixels_of(images[3 * sample + 2]["src"])
+        np.testing.assert_array_equal((residual > 127)[clear], (difference > 0)[clear])
+
+
+def test_heat_maps_show_values_outliers_and_missing_values():
+    heat = make_recovered().heat
+    given, recovered, residual = draw_heat(heat)
+    assert [one.title for one in (given, recovered, residual)] == ["Input", "Recovered", "Residual"]
+    pixels = pixels_of(recovered.uri)
+    assert pixels.shape == (4, 8, 4)
+    np.testing.assert_array_equal(pixels[..., 0] > 100, heat.recovered > 0)  # vermilion above, blue below
+    np.testing.assert_allclose(pixels[..., 3], 255 * np.abs(heat.recovered) / 2.5, atol=0.51)
+    assert pixels_of(given.uri)[1, 2, 3] == 0  # missing
+    (outlier,) = given.outliers
+    assert outlier == residual.outliers[0]
+    assert outlier[2].startswith("name 3, name of 4: 9 → ")
+    assert (given.missing.count("M"), recovered.outliers, recovered.missing) == (1, [], "")
+    assert abs(heat.residual[3, 4]) > CUTOFF
+    page = Page(make_page(RECOVERED))
+    assert "1 of 32 entries (3.1 %) are outliers" in page.text
+    assert "1 values (3.1 %) were missing and are imputed." in page.text
+    assert "name 3 name of 4 9" in page.text
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_cards_name_what_makes_a_cluster(logs):
+    found = make_clusters(logs=logs)
+    page = Page(make_page({**CLUSTERED, **draw_clusters(found)}))
+    for cluster in range(3):
+        assert f"Cluster {cluster} 30 samples" in page.text
+        card = page.text.split(f"Cluster {cluster} 30 samples")[1].split("Typical:")[0]
+        assert re.search(r"\bfeature (\d)", card)[1] == str(cluster)  # the one that was raised comes first
+    assert ("log2 FC" in page.text) == logs
+
+
+def test_the_largest_clusters_are_described():
+    page = Page(make_page({**CLUSTERED, **draw_clusters(make_clusters(n=300, k=60))}))
+    assert page.text.count("Typical:") == 40
+    assert "The 20 smallest clusters are left out." in page.text
+    assert "20 smaller clusters with 100 samples are not listed." in page.text
 
 
 # --- drawings ---
@@ -139,9 +241,6 @@ def test_the_scatter_of_many_is_thinned_and_says_so():
     assert sum(group["path"].count("M") for group in box["groups"]) == box["n_shown"] == 5000
     assert all(group["at"] is None for group in box["groups"])  # 30 numbers would hide the points
     assert len({group["color"] for group in box["groups"]}) == 30
-    text = make_page(draw_clusters(*found))
-    assert "5000 of 12000 samples." in Page(text).text
-    assert len(text) < 250_000
 
 
 def test_an_empty_cluster_and_a_single_place_do_no_harm():
@@ -182,15 +281,6 @@ def test_singular_values_share_one_scale():
     assert "singular-values" not in sections(Page(make_page(spectra={})))
 
 
-def test_lines_go_through_the_values():
-    given, recovered = np.array([0.0, 1, 2, 3]), np.array([3.0, 2, 1, 0])
-    box = drawing.lines(given, recovered)
-    np.testing.assert_allclose(drawn(box["given"])[:, 1], 102 - 94 * given / 3, atol=0.06)
-    line = np.array([pair.split() for pair in box["recovered"][1:].split("L")], dtype=float)
-    np.testing.assert_allclose(line[:, 1], 102 - 94 * recovered / 3, atol=0.06)
-    assert drawing.lines(np.zeros(1000), np.zeros(1000))["given"].count("M") == 240
-
-
 def test_numbers_that_are_none_do_no_harm():
     fit = make_fit(graphs=(GraphSummary("samples", 3, 0, 3, 1, np.inf),), n_iter=0, seconds={})
     page = Page(make_page(fit=fit, spectra={"input": np.array([1.0, np.nan, 0.0])}))
@@ -203,8 +293,10 @@ def test_numbers_that_are_none_do_no_harm():
 
 @needs_browser
 @pytest.mark.parametrize(
-    ("shown", "width", "dark"), [(CLUSTERED, 390, True), (RECOVERED, 1200, False), (PICTURED, 390, False)]
-)
+    ("shown", "width", "dark"),
+    [(CLUSTERED, 390, True), (PICTURE_CLUSTERS, 1600, True), (RECOVERED, 1200, False), (RECOVERED, 390, False),
+     (PICTURED, 390, False)],
+)  # fmt: skip
 def test_the_page_stands_in_a_browser(tmp_path, shown, width, dark):
     seen = seen_in_browser(make_page(shown, title=EVIL), tmp_path, width, dark=dark)
     assert (seen["wrong"], seen["hacked"], seen["images"]) == ([], None, True)

@@ -26,7 +26,7 @@ from graphlowrank.tomography import (
 )
 from graphlowrank.tomography import reconstruct as front_door
 from graphlowrank.tomography.problem import HuberLoss, Measurements, Smoothness, descend, objective, optimality
-from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, Reconstruction, gamma_path
+from graphlowrank.tomography.reconstruct import GAMMAS, PATIENCE, gamma_path
 
 N = 24
 ANGLES = np.arange(0, 180, 10)
@@ -46,7 +46,7 @@ def projections():
 @pytest.fixture
 def one_split(monkeypatch):
     """Validate once instead of four times, where the test is not of how well that chooses."""
-    monkeypatch.setattr(sys.modules[Reconstruction.__module__], "MAX_SPLITS", 1)
+    monkeypatch.setattr(sys.modules[reconstruct.__module__], "MAX_SPLITS", 1)
 
 
 # --- conjugate gradients with a bound ----------------------------------------------------------------------------

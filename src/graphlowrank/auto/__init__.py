@@ -11,6 +11,7 @@
     choose_bandwidth         width of the kernel of neighbor graphs
     label_options            how labels are interpolated
     n_kept                   samples and features that are kept
+    n_laid_out, choose_n_epochs, n_negative   samples of the first layout of a map, its epochs and repulsions
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
     rank_choice              rank of the answer: singular values above the noise
     choose_candidate, choose_estimate   model of recovery, and whether its solution or the denoised matrix is the answer
@@ -28,6 +29,7 @@ from .graphs import (
     compression_choices,
     label_options,
 )
+from .layout import FIRST_EPOCHS, FIRST_REPULSION, choose_n_epochs, n_laid_out, n_negative
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
 from .rank import rank_choice
@@ -42,9 +44,10 @@ from .recovery_model import (
 from .scaling import choose_recovery_scaling, choose_scaling, choose_units
 
 __all__ = [
-    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "PUBLISHED_TOL", "Choice", "check_sizes", "choose_bandwidth",
-    "choose_candidate", "choose_estimate", "choose_held_out", "choose_laplacian", "choose_n_clusters",
-    "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling", "choose_scaling", "choose_units",
-    "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path", "label_options", "model_choices",
-    "n_kept", "n_solved", "needs_validation", "rank_choice", "validate_gammas", "why_not_validated",
+    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "FIRST_EPOCHS", "FIRST_REPULSION", "PUBLISHED_TOL", "Choice",
+    "check_sizes", "choose_bandwidth", "choose_candidate", "choose_estimate", "choose_held_out", "choose_laplacian",
+    "choose_n_clusters", "choose_n_epochs", "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling",
+    "choose_scaling", "choose_units", "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path",
+    "label_options", "model_choices", "n_kept", "n_laid_out", "n_negative", "n_solved", "needs_validation",
+    "rank_choice", "validate_gammas", "why_not_validated",
 ]  # fmt: skip

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 AS_GIVEN = "as given"
 
 
@@ -13,6 +15,11 @@ class Choice:
     name: str
     value: Any
     reason: str  # a sentence
+
+    @property
+    def text(self) -> str:
+        """The value, numbers with four digits."""
+        return f"{self.value:.4g}" if isinstance(self.value, (float, np.floating)) else str(self.value)
 
     def check(self) -> None:
         """Raise ValueError unless name and reason are text."""

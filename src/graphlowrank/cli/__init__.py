@@ -153,6 +153,7 @@ def reconstruct_command(
     output: Annotated[
         Path, Option("--output", "-o", metavar="IMAGE", dir_okay=False, help=".png or .npy file to write.")
     ],
+    report: ReportPage = None,
     angles: Annotated[str | None, Option(help=ANGLES)] = None,
     angles_first: Annotated[bool, Option("--angles-first", help="The sinogram is angles x detectors.")] = False,
     size: Annotated[int | None, Option(min=1, help="Height and width; the detectors' number if not given.")] = None,
@@ -173,7 +174,7 @@ def reconstruct_command(
 
     For example:
 
-    graphlowrank reconstruct sinogram.npy -o image.png
+    graphlowrank reconstruct sinogram.npy -o image.png -r report.html
 
     graphlowrank reconstruct sinogram.npy --angles 0:180:36 --noise 0.5 -o image.npy
     """
@@ -189,6 +190,7 @@ def reconstruct_command(
         }  # fmt: skip
         with show_progress() as show:
             record, text = run_reconstruct(
-                source, output, options, show, angles=angles, angles_first=angles_first, size=size, bits=int(bits)
+                source, output, report, options, show, angles=angles, angles_first=angles_first, size=size,
+                bits=int(bits),
             )  # fmt: skip
-        print_result(record, text, [str(output)], as_json=as_json)
+        print_result(record, text, filter(None, [str(output), record["report"]]), as_json=as_json)

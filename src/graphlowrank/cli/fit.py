@@ -9,9 +9,7 @@ from typing import Any
 from .._threads import limit_threads
 from ..io import Table
 from ..options import check_count, is_auto
-from ..report.fit_page import render_fit
-from ..report.page import library_versions
-from .console import Show, command_line, print_warnings, require_packages
+from .console import PLOT_EXTRAS, Show, command_line, print_warnings, require_packages
 from .options import to_option_names
 from .outputs import all_or_none
 from .prepare import prepare, quote_formulas, read_table
@@ -35,8 +33,6 @@ class Outcome:
 
     sentence: str  # for the console and the report
     values: dict[str, Any]  # for JSON
-    facts: list[tuple[str, str]]  # for the report, name and value
-    page: dict[str, Any]  # further arguments of render_fit(), if there is a report
 
 
 def run_fit(
@@ -46,7 +42,7 @@ def run_fit(
     """Read, prepare, fit, ``write`` to temporary paths and report; return the record for JSON and the text to print."""
     begin, path = time.perf_counter(), request.path
     if "report" in request.outputs:
-        require_packages("the report", "jinja2")
+        require_packages("the report", *PLOT_EXTRAS)
     with print_warnings(to_option_names) as warnings, limit_threads(request.options["n_jobs"]):
         show(f"reading {path}")
         table = read_table(path, **request.reading)
@@ -67,12 +63,13 @@ def run_fit(
                 outcome.sentence,
             ]
             if "report" in outputs:
-                page = render_fit(
-                    model.report_, title=path.name,
-                    summary=[*summary, *(table.columns.lines() if table.columns else ())],
-                    warnings=warnings, command=command_line(),
-                    facts=[("samples", str(n_samples)), ("features", str(n_features)), *outcome.facts],
-                    versions=library_versions(), **outcome.page,
+                show("drawing the page")
+                page = model.report_.to_html(
+                    table.values, sample_names=table.sample_names, feature_names=table.feature_names,
+                    image_shape=table.picture, logs=table.logs, title=path.name,
+                    summary=summary, notes=table.columns.lines() if table.columns else (), warnings=warnings,
+                    command=command_line(),
+                    python_about=f", where X is the table{' as it was prepared' if steps else ''}",
                 )  # fmt: skip
                 outputs["report"].write_text(page, encoding="utf-8")
     record = {

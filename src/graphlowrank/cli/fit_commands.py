@@ -14,7 +14,7 @@ from .options import model_option, output_option, registered
 SOLVER = "Model: auto (by held-out entries: the most accurate), frpcag (faster), rpca, rpcag or yours."
 LOSS = "l1 and huber are robust to outliers, l2 suits dense noise; or a registered loss."
 LABELS = "Labels to write: .csv, .tsv, .parquet, .json, .npz, .npy, or .h5ad, which may be the input itself."
-MATRIX = "Low-rank matrix to write: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr."
+MATRIX = "Low-rank matrix: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr; of images, a new folder."
 TEXT = (".csv", ".tsv")
 READING = ("key", "header", "index", "ignore", "label", "numeric", "transpose")
 NOT_PLANNED = (
@@ -81,7 +81,7 @@ def recover_command(
 
     graphlowrank recover sensors.csv -o clean.csv -s errors.csv
 
-    graphlowrank recover faces/ --rank 20 -o clean.npy -r report.html
+    graphlowrank recover faces/ --rank 20 -o cleaned/ -r report.html
 
     graphlowrank recover data.parquet --no-compression --loss l2 -o clean.parquet --json
     """

@@ -43,7 +43,7 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     temporary: dict[str, Path] = {}
     with ExitStack() as stack:
         for name, path in outputs.items():
-            if path.is_dir() and not (path.suffix.lower() == ".zarr" and (is_zarr(path) or not any(path.iterdir()))):
+            if path.is_dir() and not _may_be_replaced(path):
                 raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
             check_writable(path)
             # The extension is that of the output, not that of the file it may link to.
@@ -55,6 +55,12 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             with uninterrupted():
                 for name, place in temporary.items():
                     replace(place, target_of(outputs[name]))
+
+
+def _may_be_replaced(folder: Path) -> bool:
+    """Whether a folder is empty, and its name is one of a folder, or holds zarr data, and has the name of such."""
+    extension = folder.suffix.lower()
+    return (extension == ".zarr" and is_zarr(folder)) or (extension in ("", ".zarr") and not any(folder.iterdir()))
 
 
 @contextmanager

@@ -66,7 +66,9 @@ def prepare(
     if not complete:
         steps.insert(0, _count_missing(X, table, columns, path))
     picture = table.picture if columns is None else None  # a selection of pixels is no image
-    return replace(table, values=X, feature_names=names, picture=picture), steps
+    return replace(
+        table, values=X, feature_names=names, picture=picture, logs=normalize_counts or log1p
+    ), steps  # fmt: skip
 
 
 def quote_formulas(table: Table) -> Table:

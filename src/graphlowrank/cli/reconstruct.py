@@ -11,22 +11,26 @@ from numpy.lib.format import open_memmap
 from .._files import check_writable, writing
 from .._typing import Array
 from ..tomography import Reconstruction, projection_matrix, reconstruct
-from .console import Show, print_warnings
-from .outputs import check_distinct
+from .console import PLOT_EXTRAS, Show, command_line, print_warnings, require_packages
+from .outputs import all_or_none, check_distinct
 
 MAX_ANGLES = 1_000_000  # more are a typing error, not a scan
 
 
 def run_reconstruct(
-    source: Path, output: Path, options: dict[str, Any], show: Show, *, angles: str | None, angles_first: bool,
-    size: int | None, bits: int,
+    source: Path, output: Path, page: Path | None, options: dict[str, Any], show: Show, *, angles: str | None,
+    angles_first: bool, size: int | None, bits: int,
 ) -> tuple[dict[str, Any], str]:  # fmt: skip
     """Read, reconstruct with the ``options``, and write; return the record for JSON and the text for the console."""
     _check_request(output, options)
     listed = {"the file of --angles": Path(angles)} if angles is not None and _is_file(angles) else {}
-    check_distinct({"the input": source, **listed}, {"output": output})
+    outputs = {"output": output} if page is None else {"output": output, "report": page}
+    check_distinct({"the input": source, **listed}, outputs)
+    if page is not None:
+        require_packages("the report", *PLOT_EXTRAS)
     readings, degrees = read_sinogram(source, angles, angles_first=angles_first)
-    check_writable(output)
+    for path in outputs.values():
+        check_writable(path)
     n_angles, n_detectors = readings.shape
     size = size or n_detectors
     begin = time.perf_counter()
@@ -35,14 +39,36 @@ def run_reconstruct(
         A = projection_matrix((size, size), degrees, n_detectors=n_detectors)
         found = reconstruct(A, readings.ravel(), (size, size), **options)
     seconds = time.perf_counter() - begin
-    white = write_image(output, found.image, bits)
-    record = {
+    with all_or_none(outputs) as places:
+        white = write_image(places["output"], found.image, bits)
+        record = _record(source, outputs, readings, found, options, seconds, white, warnings)
+        text = _summary(record)
+        if page is not None:
+            chain = "with gamma" if found.tried else "default"
+            choices = [
+                ("gamma", f"{found.gamma_features:.4g}", record["reason"]), ("chain", f"{found.chain:g}", chain)
+            ]  # fmt: skip
+            html = found.to_html(
+                A, readings, readings_shape=readings.shape, title=source.name, command=command_line(),
+                summary=text.splitlines(), warnings=warnings, choices=choices,
+            )  # fmt: skip
+            places["report"].write_text(html, encoding="utf-8")
+    return record, text
+
+
+def _record(
+    source: Path, outputs: dict[str, Path], readings: Array, found: Reconstruction, options: dict[str, Any],
+    seconds: float, white: float | None, warnings: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the record for JSON."""
+    return {
         "input": str(source),
-        "output": str(output),
-        "height": size,
-        "width": size,
-        "angles": n_angles,
-        "detectors": n_detectors,
+        "output": str(outputs["output"]),
+        "report": str(outputs["report"]) if "report" in outputs else None,
+        "height": found.image.shape[0],
+        "width": found.image.shape[1],
+        "angles": readings.shape[0],
+        "detectors": readings.shape[1],
         "missing_readings": int(np.isnan(readings).sum()),
         "gamma": float(found.gamma_features),
         "chain": float(found.chain),
@@ -57,7 +83,6 @@ def run_reconstruct(
         "white": white,
         "warnings": warnings,
     }
-    return record, _summary(record)
 
 
 def _check_request(output: Path, options: dict[str, Any]) -> None:

@@ -138,7 +138,19 @@ class GraphEstimator(BaseEstimator):
             getattr(self, "converged_", True),
             self.stage_seconds_,
             getattr(self, "alternatives_", ()),
+            self,
         )
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        """Show the parameters in a notebook, and a small report of the fit if there was one."""
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle and hasattr(self, "_fit_summary"):
+            bundle["text/html"] += self.report_.summary_html()
+        return bundle
+
+    def _repr_html_inner(self) -> str:
+        """Return the same for callers of ``_repr_html_``, which scikit-learn makes a property."""
+        return str(self._repr_mimebundle_()["text/html"])
 
     def _run(self, options: Options, work: Callable[[Run], Result]) -> Result:
         """Call ``work`` with the options, seed and progress of this fit; store the seconds of each stage."""

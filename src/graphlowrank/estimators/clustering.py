@@ -4,7 +4,6 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
-from numpy.random import RandomState as Generator
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -16,14 +15,16 @@ from ..clustering import cluster_means, memberships_of_new, weaknesses
 from ..exceptions import WeakClustersWarning
 from ..options import PUBLISHED, Options
 from ..pipeline import cluster
-from ..preprocessing import Data, OutlierFilter, fit_imputer, has_missing, is_sparse
-from ..preprocessing.sparse import like, own_copy
+from ..preprocessing import Data
 from ..records import LossWeights
 from ._base import PipelineEstimator
+from ._points import ComparesSamples
 
 
 @dataclass(eq=False, repr=False)
-class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PipelineEstimator):
+class CompressiveClustering(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ComparesSamples, PipelineEstimator
+):
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
     Graphs are built, samples and features drawn, and FRPCAG solved on the small matrix as in :class:`CompressivePCA`,
@@ -196,8 +197,8 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, clusters.scores
         self.gamma_samples_, self.gamma_features_ = clusters.gammas
         self.rank_ = clusters.rank
-        self._scaling, self._n_neighbors = found.scaling, found.n_neighbors
-        self.points_, self._distance_model = found.points.X, found.points.model
+        self._n_neighbors = found.n_neighbors
+        self._store_points(found.points, found.scaling)
         self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
         self.alternatives_ = clusters.alternatives
         no_structure = "" if found.structure.value else found.structure.reason
@@ -206,10 +207,6 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         ):
             warnings.warn(sentence, WeakClustersWarning, stacklevel=3)
         return found.choices
-
-    def _own_data(self, data: Data, given: MatrixLike) -> None:
-        if self.points_ is data:
-            self.points_ = own_copy(data, given)
 
     def predict(self, X: MatrixLike) -> Array:
         """Cluster (n_samples,) of new samples, from their nearest training samples.
@@ -247,17 +244,3 @@ class CompressiveClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
             return memberships_of_new(self._points_of_new(X), self.points_, self.soft_labels_, self._n_neighbors)
-
-    def _points_of_new(self, X: Data) -> Data:
-        """Return new samples scaled and imputed like the training samples."""
-        if is_sparse(self.points_) and has_missing(X):
-            raise ValueError("the model was fitted to sparse data, so new samples must have no NaN.")
-        X, training, model = like(X, self.points_), self.points_, self._distance_model
-        if is_sparse(X) or is_sparse(training):
-            return self._scaling.apply(X)
-        if isinstance(model, OutlierFilter) and model.at_ends:  # of the data before they were scaled
-            return self._scaling.apply(model.apply(X))
-        scaled = self._scaling.apply(X)
-        if model is None and has_missing(scaled):  # the training data were complete
-            model = self._distance_model = fit_imputer(training, Generator(0))
-        return scaled if model is None or is_sparse(scaled) else model.apply(scaled)

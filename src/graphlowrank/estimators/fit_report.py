@@ -1,15 +1,20 @@
 """The report of a fitted model: choices and reasons, graphs, convergence, times."""
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from .._files import write_atomically
+from .._typing import MatrixLike
 from ..auto import Choice
 from ..clustering import Alternative
 from ..graphs import Graph
+from ..report.notebook import report_html
 
 HUB_RATIO = 10  # largest degree / median degree that is reported
 
@@ -42,6 +47,16 @@ class GraphSummary:
         hubs = f"; a hub with {self.degree_ratio:.0f} times the median degree" if self.degree_ratio > HUB_RATIO else ""
         return f"graph of {self.n_nodes} {self.side}: {self.n_edges} edges, {components}{hubs}"
 
+    @property
+    def verdict(self) -> str:
+        """Whether it is connected, and has hubs, in words."""
+        faults = []
+        if self.n_components > 1:
+            faults.append(f"has {self.n_components} connected components")
+        if self.degree_ratio > HUB_RATIO:
+            faults.append("has hubs")
+        return " and ".join(faults) or "is connected and has no hubs"
+
 
 def graph_summary(side: str, graph: Graph) -> GraphSummary:
     """Summarize a graph."""
@@ -69,6 +84,8 @@ class FitReport:
         Time of each stage.
     alternatives_ : tuple of Alternative
         Different partitions that are nearly as good, if samples were clustered.
+    fitted : estimator or None
+        The fitted model, which :meth:`save` describes.
     """
 
     model: str
@@ -79,36 +96,92 @@ class FitReport:
     converged: bool
     seconds: Mapping[str, float]
     alternatives_: tuple[Alternative, ...] = ()
+    fitted: Any = field(default=None, compare=False)
+
+    def to_html(
+        self,
+        X: MatrixLike | None = None,
+        *,
+        sample_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        image_shape: tuple[int, int] | None = None,
+        layout: ArrayLike | None = None,
+        logs: bool = False,
+        **base: Any,
+    ) -> str:
+        """Render the page as one self-contained HTML file; see :meth:`save`. ``base``: title, summary and the like."""
+        from .pages import render_page
+        from .shown import check_shown
+
+        if self.fitted is None:
+            raise ValueError("this report has no fitted model; take model.report_ of a fitted model.")
+        given: dict[str, Any] = {
+            "sample_names": sample_names, "feature_names": feature_names, "image_shape": image_shape, "layout": layout,
+        }  # fmt: skip
+        return render_page(self.fitted, self, check_shown(self.fitted, X, logs=logs, **given), **base)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        X: MatrixLike | None = None,
+        *,
+        sample_names: Sequence[str] | None = None,
+        feature_names: Sequence[str] | None = None,
+        image_shape: tuple[int, int] | None = None,
+        layout: ArrayLike | None = None,
+        logs: bool = False,
+    ) -> None:
+        """Write a page about the fit: one HTML file below 5 MB that fetches nothing; needs Jinja and Pillow.
+
+        Parameters
+        ----------
+        path
+            File to write; an existing one is replaced once the new one is complete.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+            The data of the fit. Clusters are described without by the scaled data, in which missing values are imputed;
+            a recovered matrix is compared with them.
+        sample_names, feature_names : sequence of str or None, default=None
+            Names; those of a data frame, else numbers.
+        image_shape : (int, int) or None, default=None
+            Height and width of samples that are pictures.
+        layout : array-like of shape (n_samples, 2) or None, default=None
+            Places of the samples on the map of a clustering.
+        logs : bool, default=False
+            Whether X is log(1 + counts), so that fold changes can be computed.
+        """
+        page = self.to_html(
+            X, sample_names=sample_names, feature_names=feature_names, image_shape=image_shape, layout=layout, logs=logs
+        )  # fmt: skip
+        write_atomically(path, page)
 
     def __repr__(self) -> str:
         name = max((len(choice.name) for choice in self.choices), default=0)
-        value = max((len(value_text(choice.value)) for choice in self.choices), default=0)
+        value = max((len(choice.text) for choice in self.choices), default=0)
         lines = [f"{self.model} on {self.data}", ""]
-        lines += [
-            f"  {one.name:<{name}}  {value_text(one.value):<{value}}  {one.reason}".rstrip() for one in self.choices
-        ]
+        lines += [f"  {one.name:<{name}}  {one.text:<{value}}  {one.reason}".rstrip() for one in self.choices]
         lines += ["", *(f"  {note}" for note in self._notes())]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Show the report in a notebook."""
-        left = "style='text-align:left'"
-        rows = "".join(
-            f"<tr><th {left}>{html.escape(choice.name)}</th><td {left}>{html.escape(value_text(choice.value))}</td>"
-            f"<td {left}>{html.escape(choice.reason)}</td></tr>"
-            for choice in self.choices
-        )
-        items = "".join(f"<li>{html.escape(note)}</li>" for note in self._notes())
+        return self.summary_html()
+
+    def summary_html(self) -> str:
+        """Return the small version for notebooks: a picture, choices, notes."""
+        from .pages import small_picture
+
         title = f"<b>{html.escape(self.model)}</b> on {html.escape(self.data)}"
-        return f"<div>{title}<table>{rows}</table><ul>{items}</ul></div>"
+        picture = "" if self.fitted is None else small_picture(self.fitted)
+        return report_html(title, picture, [(one.name, one.text, one.reason) for one in self.choices], self._notes())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         choices = [{**vars(choice), "value": _plain(choice.value)} for choice in self.choices]
         graphs = [vars(graph) for graph in self.graphs]
         others = [{"conductance": one.conductance, "agreement": one.agreement} for one in self.alternatives_]
+        own = {name: value for name, value in vars(self).items() if name != "fitted"}
         return {
-            **vars(self), "choices": choices, "graphs": graphs, "seconds": dict(self.seconds), "alternatives_": others
+            **own, "choices": choices, "graphs": graphs, "seconds": dict(self.seconds), "alternatives_": others
         }  # fmt: skip
 
     def _notes(self) -> list[str]:
@@ -125,11 +198,6 @@ class FitReport:
             for one in self.alternatives_
         ]
         return [*map(str, self.graphs), *ties, convergence, f"{total}: {stages}" if stages else total]
-
-
-def value_text(value: Any) -> str:
-    """Value of a choice, numbers with four digits."""
-    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _plain(value: Any) -> Any:

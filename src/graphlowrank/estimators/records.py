@@ -143,11 +143,12 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "converged_": Attribute("", (bool, np.bool_)), "stage_seconds_": Attribute("", REAL, each=dict),
     "_fit_summary": Attribute("", (dict,)), "_sklearn_output_config": Attribute("", (str,), each=dict),
     "_scaling": Attribute("p", (Scaling,)), "_distance_model": Attribute("p", (LowRankImputer, OutlierFilter)),
-    "_n_neighbors": Attribute("", WHOLE, least=1),
+    "_n_neighbors": Attribute("", WHOLE, least=1), "_seed": Attribute("", WHOLE, least=0),
 }  # fmt: skip
 OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}
 NEEDED = {  # by a method or parameter of an estimator
     "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
     "predict": ("points_", "soft_labels_", "_scaling", "_n_neighbors", "_distance_model"), "huber_delta": ("scale_",),
     "error_bars": ("draws_", "low_rank_"),
+    "n_epochs": ("points_", "embedding_", "sample_graph_", "_scaling", "_n_neighbors", "_seed", "_distance_model"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ A new format is one module, with functions ``read(path, **options)`` and ``write
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
@@ -48,7 +48,7 @@ FORMATS = [
            package="h5py", is_guarded=True),
     Format((".zarr",), ".zarr:read_zarr", ".zarr:write_zarr", options=("key",), package="zarr", is_guarded=True),
     Format((".mtx", ".mtx.gz"), ".scipy_io:read_market", is_guarded=True),
-    Format((PICTURES,), ".images:read_images", package="PIL"),
+    Format((PICTURES,), ".images:read_images", ".images:write_images", package="PIL"),
 ]  # fmt: skip
 
 
@@ -108,25 +108,32 @@ def write_matrix(
     matrix: Any,
     sample_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
+    *,
+    picture: tuple[int, int] | None = None,
+    white: int = 255,
 ) -> None:
     """Write a matrix, samples by features; an interrupted write leaves no file.
 
     The matrix is an array, a scipy.sparse matrix, or anything with ``shape`` whose slices ``matrix[a:b]`` are arrays.
     It is decoded block by block and, but for .mat files, never as a whole. Its name in files that hold several arrays
-    is X.
+    is X. A path without extension is a folder of PNG files, if samples are images: ``picture`` is their height and
+    width, ``white`` their largest value.
     """
-    rows = Rows.of(matrix, sample_names, feature_names)
-    find_writer(Path(path))(Path(path), rows)
+    rows = replace(Rows.of(matrix, sample_names, feature_names), picture=picture, white=white)
+    find_writer(Path(path), pictures=picture is not None)(Path(path), rows)
 
 
-def find_writer(path: Path, kind: str = "writer") -> Callable[..., None]:
-    """Return the function that writes matrices ("writer") or labels ("label_writer"); raise before the work if none."""
+def find_writer(path: Path, kind: str = "writer", *, pictures: bool = False) -> Callable[..., None]:
+    """Return the function that writes matrices ("writer") or labels ("label_writer"); raise before the work if none.
+
+    ``pictures``: a path without extension is a folder of images.
+    """
     known = {each: found for found in FORMATS if getattr(found, kind) for each in found.extensions
-             if not each.endswith(".gz")}  # fmt: skip
+             if not each.endswith(".gz") and (pictures or each != PICTURES)}  # fmt: skip
     extension = path.suffix.lower()
     if extension not in known:
-        raise ValueError(f"{path} is not of a known kind: {', '.join(known)}.")
-    need(known[extension].package, f"Writing {extension} files")
+        raise ValueError(f"{path} is not of a known kind: {', '.join(filter(None, known))}.")
+    need(known[extension].package, f"Writing {extension or 'picture'} files")
     writer: Callable[..., None] = resolve_name(_full_name(getattr(known[extension], kind)))
     return writer
 

@@ -27,8 +27,10 @@ class Table:
     feature_names: tuple[str, ...] | None = None
     graph: sp.csr_array | None = None  # edge weights of the neighbor graph of an .h5ad file
     picture: tuple[int, int] | None = None  # height and width of samples that are images
+    white: int = 255  # of images
     label: tuple[str, ...] | None = None  # of each sample, from a column that is no feature
     columns: ColumnRoles | None = None  # what the columns of a text or .parquet file were read as
+    logs: bool = False  # whether the values were replaced by log(1 + x)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -133,6 +135,8 @@ class Rows:
     dtype: np.dtype
     sample_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
+    picture: tuple[int, int] | None = None
+    white: int = 255
     block_bytes: int = BLOCK_BYTES
 
     @classmethod

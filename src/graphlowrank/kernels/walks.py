@@ -9,11 +9,8 @@ from numba import uint64
 
 from .._typing import Array
 from .compiling import compiled
+from .random_bits import GOLDEN, S32, first_state, mix
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX_2 = np.uint64(0x94D049BB133111EB)
-S30, S27, S31, S32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 LOW_32 = np.uint64(0xFFFFFFFF)
 TWO_32, LARGEST_32 = 4294967296.0, 4294967295.0
 
@@ -79,20 +76,6 @@ def _alias_tables(
                 n_small += 1
 
 
-@compiled(inline="always")
-def _mix(z):  # type: ignore[no-untyped-def]
-    """Scramble 64 bits (the finalizer of splitmix64)."""
-    z = (z ^ (z >> S30)) * MIX_1
-    z = (z ^ (z >> S27)) * MIX_2
-    return z ^ (z >> S31)
-
-
-@compiled(inline="always")
-def _first_state(seed, repeat, walker):  # type: ignore[no-untyped-def]
-    """State of a walker's random number generator: a function of (seed, repeat, walker) alone."""
-    return _mix(_mix(uint64(seed) + GOLDEN * (uint64(repeat) + uint64(1))) + GOLDEN * uint64(walker))
-
-
 @compiled()
 def walk_to_kept(
     start: int,
@@ -114,7 +97,7 @@ def walk_to_kept(
     while n_lanes > 0 or following < stop:
         while n_lanes < LANES and following < stop:  # fill free lanes
             walker[n_lanes], node[n_lanes], n_steps[n_lanes], path[n_lanes] = following, nodes[following], 0, 0.0
-            state[n_lanes] = _first_state(seed, repeat, following)
+            state[n_lanes] = first_state(seed, repeat, following)
             n_lanes += 1
             following += 1
         # Two short loops instead of a long one: the processor then loads the memory of more lanes at a time.
@@ -129,12 +112,12 @@ def walk_to_kept(
                 path[lane], state[lane] = path[n_lanes], state[n_lanes]
                 continue
             state[lane] += GOLDEN
-            bits = _mix(state[lane])
+            bits = mix(state[lane])
             chosen[lane] = first + np.int64(((bits >> S32) * uint64(degree)) >> S32)
             lane += 1
         for lane in range(n_lanes):
             slot = slots[chosen[lane]]
-            if (_mix(state[lane]) & LOW_32) < slot.threshold:
+            if (mix(state[lane]) & LOW_32) < slot.threshold:
                 node[lane] = slot.own
                 path[lane] += slot.own_resistance
             else:

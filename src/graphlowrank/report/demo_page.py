@@ -7,6 +7,7 @@ from .._typing import Array
 from ..linalg.svd import RANK_THRESHOLD, rank_of
 from . import drawing
 from .page import render
+from .pictures import picture
 
 FLOOR = 0.02  # of the first singular value; the rank rule is decided above it
 
@@ -25,7 +26,7 @@ def render_demo(
         ranks={name: rank_of(values) for name, values in spectra.items()},
         command=record["command"], versions={**record["parameters"], **record["versions"]},
         stage_names=list(dict.fromkeys(name for seconds in record["stage_seconds"].values() for name in seconds)),
-        digits={name: [drawing.picture(image, 0, 1) for image in row] for name, row in images.items()},
+        digits={name: [picture(image, 0, 1) for image in row] for name, row in images.items()},
         spectrum=drawing.spectrum(
             relative, None, max_values=max(map(len, spectra.values())), floor=FLOOR, threshold=RANK_THRESHOLD
         ),

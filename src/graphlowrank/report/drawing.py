@@ -8,18 +8,17 @@ import numpy as np
 
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
-from .page import data_uri
 
 MAX_POINTS = 5000  # points of a scatter plot
 MAX_VALUES = 60  # singular values
-MAX_FEATURES = 240  # points of a line
 MAX_BARS = 40  # clusters in the table of sizes
 MAX_COLUMNS = 1200  # columns of a timeline
 N_BINS = 40
 FLOOR = 1e-4  # singular values below this fraction of the first are not drawn
 MAX_LABELS = 24  # clusters whose numbers fit into the scatter plot
 CEILINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)  # upper ends of the axis of a timeline
-COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#9467bd", "#17a2b8", "#c59b0c", "#9d755d", "#e377c2", "#7f8c8d")
+# Okabe and Ito's, but for black and yellow, which need a background of their own; two more for digits.
+COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f7fd6", "#8c8c8c", "#a6761d", "#b2b800")
 SERIES = ("var(--quiet)", "var(--accent)", "var(--other)", "var(--now)", "#9467bd", "#54a24b")  # of several spectra
 NONE = "–"
 
@@ -135,18 +134,6 @@ def spectrum(
     }  # fmt: skip
 
 
-def lines(given: Array, recovered: Array) -> dict[str, str]:
-    """Values of one sample, as dots, and the recovered ones, as a line, over its features in a box of 420 x 110."""
-    columns = evenly_spaced(len(given), MAX_FEATURES)
-    pair = np.stack([given[columns], recovered[columns]]).astype(float)
-    low, high = pair.min(), pair.max()
-    heights = 102 - 94 * (pair - low) / (high - low if high > low else 1.0)
-    across = np.linspace(4, 416, len(columns)) if len(columns) > 1 else np.array([210.0])
-    dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in zip(across, heights[0], strict=True))
-    line = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(across, heights[1], strict=True))
-    return {"given": dots, "recovered": line}
-
-
 def timeline(shares: Array) -> dict[str, Any]:
     """Outline of shares over time in a box of 1000 x 100; a column shows the largest of its frames, NaN is left out."""
     per_column = ceil(shares.size / MAX_COLUMNS)
@@ -162,15 +149,6 @@ def timeline(shares: Array) -> dict[str, Any]:
     return {"path": path, "top": f"{100 * top:g} %", "per_column": per_column, "highest": percent(highest.max())}
 
 
-def picture(pixels: Array, low: float, high: float) -> str:
-    """Return the data URI of a gray image; ``low`` is black, ``high`` is white."""
-    from PIL import Image
-
-    unit = (np.asarray(pixels, dtype=float) - low) / (high - low if high > low else 1.0)
-    image = Image.fromarray(np.rint(255 * np.clip(unit, 0, 1)).astype(np.uint8))
-    return data_uri(image, "PNG")
-
-
 def stages(spent: Mapping[str, float]) -> list[tuple[str, str, float, str]]:
     """Name, seconds, width of the bar in percent, and share of the total, of each stage; the total last."""
     known = {stage: max(0.0, each) if isfinite(each) else 0.0 for stage, each in spent.items()}
@@ -181,6 +159,17 @@ def stages(spent: Mapping[str, float]) -> list[tuple[str, str, float, str]]:
         share = percent(known[stage] / total, digits=0) if total and isfinite(each) else NONE
         rows.append((stage, seconds(each), width, share))
     return [*rows, ("total", seconds(total), 0.0, "")] if len(rows) > 1 else rows
+
+
+def number(value: float) -> str:
+    """Return a number with three digits, without exponents where they are not needed."""
+    text = f"{value:.3g}"
+    return f"{value:.0f}" if "e+0" in text and abs(value) < 1e6 else text.replace("e-0", "e-").replace("-", "−")
+
+
+def signed_number(value: float) -> str:
+    """Return a number with its sign and one digit after the point."""
+    return f"{value:+.1f}".replace("-", "−")
 
 
 def percent(share: float, digits: int = 1) -> str:

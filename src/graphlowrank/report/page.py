@@ -15,14 +15,18 @@ from .. import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TEMPLATES = Path(__file__).with_name("templates")
-DEFAULTS: dict[str, object] = {"over": "", "summary": (), "warnings": (), "facts": (), "command": None, "versions": {}}
+DEFAULTS: dict[str, object] = {
+    "over": "", "summary": (), "notes": (), "warnings": (), "facts": (), "command": None, "python": "",
+    "python_about": "", "versions": {},
+}  # fmt: skip
 
 
 def render(template: str, *, extra: Literal["plots", "video"] = "plots", **context: object) -> str:
     """Render a page to one self-contained HTML file: inline style, pictures as data URIs, nothing is fetched.
 
-    The base shows ``title`` and, where given, ``over`` (the line above the title), ``summary`` and ``warnings``
-    (sentences), ``facts`` ((name, value) pairs), ``command`` and ``versions``. Without Jinja, ``extra`` is named.
+    The base shows ``title`` and, where given, ``over`` (the line above the title), ``summary``, ``notes`` and
+    ``warnings`` (sentences), ``facts`` ((name, value) pairs), ``command``, ``python`` (lines that repeat it,
+    ``python_about`` says with what data) and ``versions``. Without Jinja, ``extra`` is named.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined

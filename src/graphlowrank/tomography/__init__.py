@@ -12,7 +12,8 @@
 
 from .operators import entry_sampling, fourier_sampling, gaussian_projections, radial_mask, row_subset
 from .projection import covering_detectors, projection_matrix
-from .reconstruct import Reconstruction, reconstruct
+from .reconstruct import reconstruct
+from .reconstruction import Reconstruction
 
 __all__ = [
     "Reconstruction", "covering_detectors", "entry_sampling", "fourier_sampling", "gaussian_projections",

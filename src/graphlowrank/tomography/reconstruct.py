@@ -15,9 +15,9 @@ from .._threads import limit_threads, single_threaded_libraries
 from .._typing import Array
 from ..options import check_count, is_auto
 from ..preprocessing.robust_statistics import MAD_TO_STD
-from ..solvers.solution import Iterated
 from .operators import row_subset
 from .problem import HuberLoss, Measurements, Smoothness, descend, optimality
+from .reconstruction import Choice, Reconstruction
 
 GAMMAS = tuple(10.0 ** np.arange(3, -3.01, -0.5))  # decreasing: "auto" tries them, a given gamma is approached by them
 PATIENCE = 2  # gammas without improvement after which "auto" stops
@@ -31,40 +31,6 @@ TRIMMED = 0.02  # fraction of the validation errors, the largest, that is ignore
 SAME_IMAGE = 1e-3  # relative change of the image below which its graphs are not built again
 
 Gammas = tuple[float, float]  # features, samples
-Choice = tuple[float, float, float]  # features, samples, chain
-
-
-@dataclass(frozen=True, eq=False)
-class Reconstruction(Iterated):
-    """Result of :func:`reconstruct`.
-
-    Attributes
-    ----------
-    image : array (height, width)
-        The image.
-    gamma_features, gamma_samples, chain : float
-        Parameters used.
-    tried : mapping of (gamma_features, gamma_samples, chain) to float
-        Where "auto" chose: the validation error of each choice, or its residual if ``noise`` was given.
-    objective : list of list of float
-        Objective after each step, one nonincreasing list for each pair of graphs. For a loss other than "l2" it is that
-        of its quadratic majorizer.
-    n_graphs, n_iter : int
-        Number of pairs of graphs that were built, and of iterations.
-    converged, residual : bool and float
-        Whether the problem for the last graphs was solved; norm of its projected gradient relative to that at zero.
-    """
-
-    image: Array
-    gamma_features: float
-    gamma_samples: float
-    chain: float
-    tried: Mapping[Choice, float]
-    objective: list[list[float]]
-    n_graphs: int
-    n_iter: int
-    converged: bool
-    residual: float
 
 
 @dataclass(frozen=True)

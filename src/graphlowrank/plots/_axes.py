@@ -1,0 +1,74 @@
+"""What the displays share: axes, colors, the import of matplotlib."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+from ..report.drawing import color
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, GRAY = "#0072b2", "#d55e00", "#009e73", "#6b7077"  # Okabe and Ito; gray for guides
+SEQUENTIAL = "cividis"  # readable by everyone, and in print
+
+
+class Display:
+    """A plot that can be drawn again; subclasses hold the numbers and draw them in ``_draw``."""
+
+    ax_: Any
+    figure_: "Figure"
+
+    def plot(self, ax: "Axes | None" = None) -> Self:
+        """Draw on axes, or on a new figure, and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on.
+        """
+        self.ax_ = new_axes() if ax is None else ax
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: "Axes") -> None:
+        raise NotImplementedError
+
+
+def new_axes() -> "Axes":
+    """Return axes of a new figure."""
+    axes: Axes = pyplot().subplots(layout="constrained")[1]
+    return axes
+
+
+def pyplot() -> Any:
+    """Import matplotlib.pyplot, or raise ImportError with the extra that has it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib: pip install graphlowrank[plots]") from error
+    return plt
+
+
+def rgb(label: int, n: int) -> tuple[float, float, float]:
+    """Color of a cluster as matplotlib reads it; the same as on pages."""
+    text = color(label, n)
+    if text.startswith("#"):
+        from matplotlib.colors import to_rgb
+
+        return to_rgb(text)
+    from colorsys import hls_to_rgb
+
+    hue, saturation, lightness = (float(part.strip("hsl(%)")) for part in text.split())
+    return hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+
+
+def open_frame(ax: "Axes") -> None:
+    """Leave out the upper and the right side of the frame."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def plain(text: str) -> str:
+    """Return text that matplotlib does not read as a formula."""
+    return text.replace("$", r"\$")
