@@ -79,6 +79,8 @@ MODELS = {
     "cpca scaled": new(fitted, "CompressivePCA", np.float32, scaling="features", loss="huber"),
     "cpca frame": lambda path: fitted("CompressivePCA", as_frame).set_output(transform="pandas").save(path),
     "cpca large": new(on_large_graph),
+    "embedding": lambda path: with_order(fitted("CompressiveEmbedding", n_epochs=5)).save(path),
+    "embedding missing": new(fitted, "CompressiveEmbedding", lambda X: np.where(X > 2, np.nan, X), n_epochs=5),
     "frpcag": new(fitted, "FastRobustPCAOnGraphs", n_jobs=1),
     "rpca": new(fitted, "RobustPCA"),
     "rpcag": new(fitted, "RobustPCAOnGraphs"),
@@ -241,7 +243,7 @@ def use(model, folder):
     repr(model)
     model.save(folder / "again.model")
     report = model.report_
-    repr(report), report._repr_html_(), json.dumps(report.as_dict(), default=str)
+    repr(report), report._repr_html_(), json.dumps(report.as_dict(), default=str), report.to_html()
     X = np.random.default_rng(1).random((5, model.n_features_in_))
     if hasattr(model, "feature_names_in_"):
         import pandas as pd
@@ -252,7 +254,7 @@ def use(model, folder):
         model.predict(np.where(X > 0.5, np.nan, X)) if isinstance(model.points_, np.ndarray) else None
     else:
         scores = np.asarray(model.transform(X))
-        model.inverse_transform(scores)
+        model.inverse_transform(scores) if hasattr(model, "inverse_transform") else None
         model.get_feature_names_out()
     for value in list(vars(model).values()):
         if isinstance(value, LowRankMatrix):

@@ -32,8 +32,8 @@ def new_samples(name):
     return pd.DataFrame(samples.astype(np.float32), columns=[f"feature {i}" for i in range(6)])
 
 
-def test_every_estimator_is_covered():
-    assert set(CLASSES.values()) == set(estimators.__all__)
+def test_every_estimator_of_that_version_is_covered():
+    assert set(CLASSES.values()) == set(estimators.__all__) - {"CompressiveEmbedding"}
     assert {path.stem.split("_")[0] for path in FOLDER.glob("*.model")} == set(CLASSES)
 
 
@@ -52,6 +52,7 @@ def test_a_fitted_model_predicts_the_same(name):
             rtol = 1000 * np.finfo(found.dtype).eps
             assert_allclose(found, EXPECTED[key], rtol=rtol, atol=rtol * np.abs(EXPECTED[key]).max())
     assert repr(model.report_).startswith(f"{type(model).__name__} on 30 samples x 6 features")
+    assert f"<h1>{type(model).__name__}" in model.report_.to_html()
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

@@ -8,6 +8,7 @@ import numpy as np
 from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import Array
+from ..clustering import Alternative
 from ..clustering.plane import project_on_centers
 from ..clustering.profiles import (
     ClusterProfiles,
@@ -48,8 +49,11 @@ PLANE = (
 # --- clusters ---
 
 
-def describe_clusters(model: Any, shown: Shown, scores: Array) -> FoundClusters:
-    """Compute what describes the clusters of a model; ``scores`` are principal ones, for the default map."""
+def describe_clusters(model: Any, shown: Shown, scores: Array, alternatives: Sequence[Alternative]) -> FoundClusters:
+    """Compute what describes the clusters of a model.
+
+    ``scores`` are principal ones, for the default map; ``alternatives`` those of the report.
+    """
     labels, confidence, n_clusters = model.labels_, model.confidence_, int(model.n_clusters_)
     X, logs, units = _values(model, shown)
     profiles = cluster_profiles(X, labels, n_clusters, logs=logs)
@@ -61,13 +65,13 @@ def describe_clusters(model: Any, shown: Shown, scores: Array) -> FoundClusters:
     graph = model.sample_graph_
     given = "The coordinates are those that were given."
     places, about = default_places(model, scores) if shown.layout is None else (shown.layout, given)
-    others = [one.labels for one in model.alternatives_]
+    others = [one.labels for one in alternatives]
     sample_map = _map(shown, X, profiles, labels, confidence, others, places, about)
     return FoundClusters(
         labels, confidence, float(model.conductance_), sample_map, profiles,
         [shown.feature_of(at) for at in range(X.shape[1])], units, members, shown.name_of, images, shown.image_shape,
         None if graph is None or n_clusters < 2 else contacts(graph, labels, n_clusters),
-        [(one, describe_difference(labels, one.labels)) for one in model.alternatives_],
+        [(one, describe_difference(labels, one.labels)) for one in alternatives],
     )  # fmt: skip
 
 

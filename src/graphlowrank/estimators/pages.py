@@ -31,10 +31,11 @@ def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> s
         "python": python_lines(model), **base,
     }  # fmt: skip
     if hasattr(model, "labels_"):
-        values = principal_scores(model.points_, model.n_clusters_)
+        scores, singular_values = principal_scores(model.points_, model.n_clusters_)
+        drawn = draw_clusters(describe_clusters(model, shown, scores, report.alternatives_))
         return render_fit(
-            report, "cluster.html", over="Clusters", spectra={"input": values[1]}, rank=None,
-            facts=cluster_facts(model), **draw_clusters(describe_clusters(model, shown, values[0])), **base,
+            report, "cluster.html", over="Clusters", spectra={"input": singular_values}, rank=None,
+            facts=cluster_facts(model), **drawn, **base,
         )  # fmt: skip
     if hasattr(model, "embedding_") and hasattr(model, "points_"):
         drawn = map_variables(describe_embedding(model, shown), int(model.n_features_in_))

@@ -73,6 +73,7 @@ class Attribute:
     least: float = -np.inf
     below: str = ""  # the size that indices are less than
     each: Any = object  # tuple or dict if the attribute holds such values
+    optional: bool = False  # a number that is NaN where it is not known
 
     def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
         """Raise ValueError unless a value is like this; sizes that are not known are then those of the value."""
@@ -83,12 +84,15 @@ class Attribute:
         if shape is not None and (len(shape) != len(self.shape) or list(shape) != known):
             expected = ", ".join(str(sizes.get(letter, letter)) for letter in self.shape)
             raise ValueError(f"{name} must have shape ({expected}), got {shape}.")
-        if isinstance(value, REAL) and bool not in self.kinds and not (is_number(value) and value >= self.least):
+        if isinstance(value, REAL) and bool not in self.kinds and not self._in_range(value):
             raise ValueError(f"{name} must be a number of at least {self.least:g}.")
         if isinstance(value, np.ndarray) and value.dtype not in self.dtypes:
             raise ValueError(f"{name} must not be of dtype {value.dtype}.")
         if isinstance(value, np.ndarray) and value.dtype != object:
             check_range(value, name, least=self.least, most=sizes.get(self.below, np.inf) - 1)
+
+    def _in_range(self, value: Any) -> bool:
+        return (self.optional and np.isnan(value)) or (is_number(value) and value >= self.least)
 
 
 def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
@@ -135,6 +139,7 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "offset_": Attribute("p"), "feature_scale_": Attribute("p", least=0), "soft_labels_": Attribute("nc", least=0),
     "cluster_centers_": Attribute("cp"), "alternatives_": Attribute("n", (Alternative,), each=tuple),
     "labels_": Attribute("n", dtypes=INDICES, least=0, below="c"), "confidence_": Attribute("n"),
+    "conductance_": Attribute("", REAL, optional=True), "scaling_": Attribute("", (str,)),
     "sample_graph_": Attribute("n", (Graph,)), "feature_graph_": Attribute("p", (Graph,)),
     "sample_indices_": Attribute("s", dtypes=INDICES, least=0, below="n"),
     "feature_indices_": Attribute("f", dtypes=INDICES, least=0, below="p"),
@@ -148,7 +153,11 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
 OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}
 NEEDED = {  # by a method or parameter of an estimator
     "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
-    "predict": ("points_", "soft_labels_", "_scaling", "_n_neighbors", "_distance_model"), "huber_delta": ("scale_",),
+    "predict": (
+        "points_", "soft_labels_", "labels_", "confidence_", "conductance_", "n_clusters_", "scaling_", "sample_graph_",
+        "_scaling", "_n_neighbors", "_distance_model",
+    ),
+    "huber_delta": ("scale_",),
     "error_bars": ("draws_", "low_rank_"),
     "n_epochs": ("points_", "embedding_", "sample_graph_", "_scaling", "_n_neighbors", "_seed", "_distance_model"),
 }  # fmt: skip
