@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from graphlowrank.clustering.plane import project_on_centers
+from graphlowrank.clustering.plane import first_two, project_on_centers
 from graphlowrank.preprocessing.principal import principal_scores
 
 
@@ -27,3 +27,12 @@ def test_few_clusters_and_few_features_are_projected_too(n_clusters, n_features)
     places = project_on_centers(principal_scores(X, n_clusters)[0], labels)
     assert places.shape == (20, 2)
     assert (np.ptp(places, axis=0) > 0).sum() == min(2, n_features)
+
+
+def test_a_map_of_one_dimension_gets_heights_that_keep_its_shape():
+    line = np.linspace(0, 100, 50, dtype=np.float32)[:, None]
+    places = first_two(line)
+    assert places.dtype == np.float32
+    np.testing.assert_array_equal(places[:, :1], line)
+    assert 1 < np.ptp(places[:, 1]) <= 10
+    np.testing.assert_array_equal(first_two(places), places)

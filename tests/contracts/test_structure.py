@@ -66,6 +66,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "maps of the samples": 798,
     "pages that explain clusters, outliers and reconstructions": 1530,
     "plots": 930,
+    "exact neighbors of near duplicates and beside far samples": 32,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 

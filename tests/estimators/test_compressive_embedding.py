@@ -77,6 +77,15 @@ def test_training_samples_are_placed_where_they_are(digits, fitted):
     assert np.median(away) < 0.1 * fitted.embedding_.std()
 
 
+def test_training_samples_with_missing_values_are_placed_where_they_are(digits):
+    """However few are placed: what is imputed differs by rounding from what the fit imputed."""
+    X = digits[0][:150].astype(np.float64)
+    X[np.random.default_rng(0).random(X.shape) < 0.5] = np.nan
+    model = CompressiveEmbedding(n_epochs=5, random_state=0).fit(X)
+    for rows in (slice(0, 3), slice(3, 4), slice(0, 150)):
+        assert_array_equal(model.transform(X[rows]), model.embedding_[rows])
+
+
 def test_disconnected_cliques_are_apart():
     cliques = np.kron(np.eye(6), np.ones((20, 20))) - np.eye(120)
     X, y = np.random.default_rng(0).standard_normal((120, 3)), np.repeat(np.arange(6), 20)

@@ -22,6 +22,7 @@ from graphlowrank import (
 from graphlowrank.clustering.profiles import cluster_profiles
 from graphlowrank.estimators.described import coloring_features
 from graphlowrank.estimators.pages import python_lines
+from graphlowrank.plots import MapDisplay
 
 EVIL = "</script><script>window.hacked = 1</script><b onclick='x'>\"&"
 X, Y = make_blobs(120, 6, centers=3, cluster_std=0.5, random_state=0)
@@ -171,6 +172,14 @@ def test_an_embedding_has_a_page_with_its_map():
     assert "CompressiveEmbedding(n_epochs=5, random_state=0).fit(X)" in unescape(page)
     assert "aria-label='clusters'" in model.report_._repr_html_()
     assert model.report_.to_html(image_shape=(2, 3)).count("data:image/png") == 1  # the pictures that hovering shows
+
+
+def test_a_map_of_one_dimension_has_a_page_and_a_plot():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    model = CompressiveEmbedding(1, n_epochs=3, random_state=0).fit(X)
+    assert "heights are random" in model.report_.to_html()
+    assert "<svg" in model.report_._repr_html_()
+    assert MapDisplay.from_estimator(model).positions.shape == (60, 2)
 
 
 def test_other_models_have_a_page_of_their_choices():

@@ -1,6 +1,7 @@
 """Fits estimators with random options to random data, and checks what does not depend on the answer."""
 
 import inspect
+import re
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,13 +9,14 @@ from fuzz_data import BAD_WEIGHTS, DATA, WEIGHTS, copied, is_same, shape
 from fuzz_outcomes import WrongError, check, judged
 
 ESTIMATORS = (
-    *["CompressivePCA"] * 3, *["CompressiveClustering"] * 4, "FastRobustPCAOnGraphs", "RobustPCA", "RobustPCAOnGraphs",
-    "GraphLaplacianPCA", "ManifoldMF", "GraphNMF",
+    *["CompressivePCA"] * 3, *["CompressiveClustering"] * 4, *["CompressiveEmbedding"] * 2, "FastRobustPCAOnGraphs",
+    "RobustPCA", "RobustPCAOnGraphs", "GraphLaplacianPCA", "ManifoldMF", "GraphNMF",
 )  # fmt: skip
 # Valid values, and values that are wrong or nearly so.
 OPTIONS = {
     "n_clusters": ([2, 3, 4, "auto", 1], [0, -1, 10**6, 2.5, "three", None, True]),
     "n_components": ([1, 2, 3, None], [0, -1, 10**6, 2.5, "x"]),
+    "n_epochs": (["auto", 1, 3], [0, -1, 1.5, "x", None]),
     "n_draws": ([1, 2, 3], [0, 1.5, "x"]),
     "partition": (["graph", "k-means"], ["x", None]),
     "scores": (["auto", "whitened", "scaled"], ["x", 1]),
@@ -191,6 +193,10 @@ def fuzz(seed, folder):
         new = X if "mask" not in arguments else np.where(arguments["mask"], np.asarray(X, float), np.nan)
         check_applied(model, new, n)
         repr(model.report_), model.report_._repr_html_()
+        if seed % 4 == 2:
+            page = model.report_.to_html(new if seed % 8 == 2 else None)
+            check(page.rstrip().endswith("</html>"), "the page is cut off")
+            check(re.search(r">\s*[-+]?(nan|inf)\s*<", page) is None, "the page shows NaN")
         if seed % 4 == 0:
             again = answers(estimator(**options).fit(X, **arguments))
             for name, value in answers(model).items():

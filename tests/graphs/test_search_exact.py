@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphlowrank._threads import limit_threads
+from graphlowrank.graphs.search import nearest_neighbors, nearest_to
 from graphlowrank.graphs.search_exact import nearest_points
 
 
@@ -34,3 +35,25 @@ def test_the_first_of_equal_points_is_chosen_by_the_compiled_loop(n_jobs):
     with limit_threads(n_jobs):
         indices = nearest_points(points, points, 4, compiled_above=0)[1]
     np.testing.assert_array_equal(indices, np.repeat(np.arange(3) * 700, 700)[:, None] + np.arange(4))
+
+
+def brute_force(queries, X, k, *, themselves):
+    """Indices of the nearest rows by differences in double precision."""
+    squared = np.square(queries[:, None, :].astype(np.float64) - X[None, :, :]).sum(axis=2)
+    if themselves:
+        np.fill_diagonal(squared, np.inf)
+    return np.argsort(squared, axis=1, kind="stable")[:, :k]
+
+
+@pytest.mark.parametrize("far", [1.0, 1e4, 1e9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_neighbors_are_exact_beside_a_sample_that_is_far_away(far, dtype):
+    """Products in single precision lose all differences between the others."""
+    X = np.random.default_rng(0).standard_normal((300, 8)).astype(dtype)
+    X[7] = far
+    if far * np.finfo(dtype).eps > 1:  # the mean of the data itself has lost the others
+        return
+    indices = nearest_neighbors(X, 6, engine="exact")[1]
+    np.testing.assert_array_equal(indices, brute_force(X, X, 6, themselves=True))
+    some = X[:50].copy()
+    np.testing.assert_array_equal(nearest_to(some, X, 6)[1], brute_force(some, X, 6, themselves=False))

@@ -278,6 +278,8 @@ def test_singular_values_share_one_scale():
     np.testing.assert_allclose(other[:, 1], one[1:3, 1], atol=0.11)
     assert one[1, 0] < box["rank_at"] < one[2, 0]
     assert drawing.spectrum({"input": np.zeros(3)}, None) is None
+    box = drawing.spectrum({"input": np.array([8.0, 4]), "recovered": np.array([1e-30])}, rank=1)
+    assert [name for name, *_ in box["series"]] == ["input"]  # the other is below the floor
     assert "singular-values" not in sections(Page(make_page(spectra={})))
 
 

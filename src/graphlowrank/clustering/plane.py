@@ -5,6 +5,8 @@ import numpy as np
 from .._typing import Array
 from ..linalg.svd import positive_signs
 
+JITTER = 0.05  # of the width: samples of a map of one dimension do not hide each other
+
 
 def project_on_centers(scores: Array, labels: Array) -> Array:
     """Project samples (n_samples, 2) on the leading plane of the cluster centers, weighted by cluster size."""
@@ -20,3 +22,11 @@ def project_on_centers(scores: Array, labels: Array) -> Array:
     axes = axes.T * positive_signs(axes.T)
     plane = scores @ axes
     return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))  # a single feature has one axis
+
+
+def first_two(embedding: Array) -> Array:
+    """First two dimensions (n_samples, 2) of a map; random heights, with a fixed seed, if it has one dimension."""
+    if embedding.shape[1] > 1:
+        return embedding[:, :2]
+    heights = np.random.RandomState(0).uniform(-1, 1, embedding.shape) * JITTER * np.ptp(embedding)
+    return np.hstack([embedding, heights.astype(embedding.dtype)])

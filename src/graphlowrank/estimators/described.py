@@ -9,7 +9,7 @@ from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import Array
 from ..clustering import Alternative
-from ..clustering.plane import project_on_centers
+from ..clustering.plane import first_two, project_on_centers
 from ..clustering.profiles import (
     ClusterProfiles,
     cluster_profiles,
@@ -116,7 +116,8 @@ def describe_embedding(model: Any, shown: Shown) -> SampleMap:
     X = model.points_ if shown.X is None else shown.X
     labels = np.zeros(len(model.embedding_), dtype=np.intp)
     profiles = cluster_profiles(X, labels, 1)
-    return _map(shown, X, profiles, labels, None, (), model.embedding_[:, :2], MAP)
+    about = MAP if model.embedding_.shape[1] > 1 else f"{MAP} It has one dimension; heights are random."
+    return _map(shown, X, profiles, labels, None, (), first_two(model.embedding_), about)
 
 
 def default_places(model: Any, scores: Array) -> tuple[Array, str]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..clustering.plane import project_on_centers
+from ..clustering.plane import first_two, project_on_centers
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import dense
 from ..preprocessing.principal import centered_svd, principal_scores
@@ -94,7 +94,7 @@ def small_picture(model: Any) -> str:
         return clusters_svg(project_on_centers(scores, labels), labels)
     if hasattr(model, "embedding_") and hasattr(model, "points_"):
         shown = evenly_spaced(len(model.embedding_), N_SMALL)
-        return clusters_svg(model.embedding_[shown, :2], np.zeros(len(shown), dtype=np.intp))
+        return clusters_svg(first_two(model.embedding_[shown]), np.zeros(len(shown), dtype=np.intp))
     if hasattr(model, "singular_values_"):
         return spectrum_svg({"singular values": model.singular_values_}, None)
     return ""

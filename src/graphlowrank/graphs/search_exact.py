@@ -12,6 +12,7 @@ from ..preprocessing.sparse import Data, ShiftedSparse, dense_rows, is_sparse
 from .candidates import BLOCK_ENTRIES, nearest_of
 
 SPARE_CANDIDATES = 4  # candidates beyond n_neighbors: single precision may swap near-ties at the border
+ROUNDING = 4.0  # error of a squared distance by products, in units of the last place of the largest term
 N_BLOCKS, MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 32, 256, 512  # blocks of queries, each on one thread
 BLOCK_POINTS = 1024  # compared with a block of queries at a time: the products stay in the L2 cache
 COMPILED_ABOVE = 1_000_000  # pairs; below, numpy is done before numba has loaded
@@ -35,32 +36,48 @@ def search_queries(queries: Data | None, X: Data, n_neighbors: int) -> tuple[Arr
     n_candidates = n_neighbors + (queries is None) + SPARE_CANDIDATES
     if is_sparse(X) and (queries is None or is_sparse(queries)):
         candidates = all_sparse_pairs(X if queries is None else queries, X, n_candidates)
-    else:
-        center, scale = center_and_scale(X)
-        points = to_single(X, center, scale)
-        candidates = exact_candidates(
-            points if queries is None else to_single(queries, center, scale), points, n_candidates
-        )
+        return nearest_of(X, candidates, n_neighbors, queries)
+    center, scale = center_and_scale(X)
+    points = to_single(X, center, scale)
+    given = points if queries is None else to_single(queries, center, scale)
+    candidates = exact_candidates(given, points, n_candidates)
+    distances, indices = nearest_of(X, candidates, n_neighbors, queries)
+    unsure = np.flatnonzero(_may_be_rounding(distances[:, -1] / scale, given, points))
+    if not len(unsure):
+        return distances, indices
+    points = _centered(X, center, scale).astype(np.float64)
+    given = points[unsure] if queries is None else _centered(queries[unsure], center, scale).astype(np.float64)
+    candidates[unsure] = exact_candidates(given, points, n_candidates)
     return nearest_of(X, candidates, n_neighbors, queries)
 
 
+def _may_be_rounding(distances: Array, queries: Array, points: Array) -> Array:
+    """Booleans (n,): whether rounding of the products in single precision may have hidden a nearer point.
+
+    That is possible for near duplicates, and for all samples if one of them is very far away.
+    """
+    own, others = (np.sqrt(np.einsum("ij,ij->i", one, one)) for one in (queries, points))
+    return distances**2 < ROUNDING * np.finfo(np.float32).eps * (own + others.max(initial=0)) ** 2
+
+
 def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
-    """Return indices (n_queries, n_candidates) of the nearest float32 points, nearest first."""
+    """Return indices (n_queries, n_candidates) of the nearest points, nearest first."""
     return nearest_points(queries, points, n_candidates)[1]
 
 
 def nearest_points(
     queries: Array, points: Array, n_candidates: int, *, compiled_above: int = COMPILED_ABOVE
 ) -> tuple[Array, Array]:
-    """Nearest float32 points to each query by products of blocks: squared distances less ``|query|^2``, and indices.
+    """Nearest points to each query by products of blocks: squared distances less ``|query|^2``, and indices.
 
     BLAS runs single-threaded on blocks of queries, and the blocks run on our threads, so that the rounding, which
     decides between equal points, does not depend on the number of threads.
     """
     n, k = len(queries), min(n_candidates, len(points))
     squares = np.einsum("ij,ij->i", points, points)
-    distances, indices = np.empty((n, k), dtype=np.float32), np.empty((n, k), dtype=np.int32)
-    select = _select_compiled if n * len(points) > compiled_above else _select
+    distances, indices = np.empty((n, k), dtype=points.dtype), np.empty((n, k), dtype=np.int32)
+    single = points.dtype == np.float32  # what the loop is compiled for
+    select = _select_compiled if n * len(points) > compiled_above and single else _select
     size = min(max(n // N_BLOCKS, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
 
     def search_blocks(first: int, last: int) -> None:
@@ -111,9 +128,13 @@ def center_and_scale(X: Data) -> tuple[Array, float]:
 
 def to_single(X: Data, center: Array, scale: float) -> Array:
     """Centered, scaled, C-contiguous float32 copy of ``X``."""
+    return np.ascontiguousarray(_centered(X, center, scale), dtype=np.float32)
+
+
+def _centered(X: Data, center: Array, scale: float) -> Array:
     points = dense_rows(X) - center
     points /= points.dtype.type(scale)
-    return np.ascontiguousarray(points, dtype=np.float32)
+    return points
 
 
 def all_pairs_cost(X: Data) -> float:

@@ -5,7 +5,7 @@ import numpy as np
 from .._threads import map_ranges
 from .._typing import Array
 from ..graphs.search import nearest_to
-from ..preprocessing.sparse import Data
+from ..preprocessing.sparse import Data, is_sparse
 from .forces import REPULSION
 from .memberships import calibrated
 
@@ -24,7 +24,9 @@ def place_new(X: Data, training: Data, embedding: Array, n_neighbors: int, seed:
     distances, indices = nearest_to(X, training, k)
     indptr = np.arange(0, indices.size + 1, k, dtype=np.int32)
     weights = calibrated(indptr, distances.ravel().astype(embedding.dtype), k)
-    copies = distances == 0
+    # Imputed values differ by rounding from those of the fit.
+    bound = training.bound() if is_sparse(training) else np.abs(training).max()
+    copies = distances <= np.sqrt(np.finfo(training.dtype).eps) * bound
     shares = np.where(copies.any(axis=1, keepdims=True), copies, weights.reshape(indices.shape))
     shares = shares / shares.sum(axis=1, keepdims=True)
     means = np.einsum("ij,ijk->ik", shares, embedding[indices]).astype(embedding.dtype)

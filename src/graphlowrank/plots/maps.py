@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, MatrixLike
+from ..clustering.plane import first_two
 from ..estimators.described import default_places
 from ..preprocessing.counts import dense
 from ..preprocessing.principal import principal_scores
@@ -82,8 +83,7 @@ class MapDisplay(Display):
             layout = getattr(model, "embedding_", None)
         if layout is None:
             layout, _ = default_places(model, principal_scores(model.points_, model.n_clusters_)[0])
-        positions = np.asarray(layout)[:, :2]
-        return cls(positions, values, name=name, categorical=categorical).plot(ax)
+        return cls(first_two(np.asarray(layout)), values, name=name, categorical=categorical).plot(ax)
 
     def _draw(self, ax: "Axes") -> None:
         if len(self.positions) <= MAX_POINTS:

@@ -95,9 +95,11 @@ def spectrum(
     """
     known = {name: np.asarray(values, dtype=float)[:max_values] for name, values in spectra.items()}
     known = {name: values for name, values in known.items() if values.size and isfinite(values[0]) and values[0] > 0}
+    first = max((values[0] for values in known.values()), default=0.0)
+    known = {name: values for name, values in known.items() if values[0] / first >= floor}
     if not known:
         return None
-    first, longest = max(values[0] for values in known.values()), max(values.size for values in known.values())
+    longest = max(values.size for values in known.values())
     drawn = {
         name: np.flatnonzero(np.isfinite(values) & (values / first >= floor)).tolist() for name, values in known.items()
     }
