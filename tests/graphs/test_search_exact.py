@@ -57,3 +57,12 @@ def test_neighbors_are_exact_beside_a_sample_that_is_far_away(far, dtype):
     np.testing.assert_array_equal(indices, brute_force(X, X, 6, themselves=True))
     some = X[:50].copy()
     np.testing.assert_array_equal(nearest_to(some, X, 6)[1], brute_force(some, X, 6, themselves=False))
+
+
+def test_neighbors_of_a_query_do_not_depend_on_the_other_queries():
+    """Not even if it has more copies among the points than neighbors are asked for."""
+    X = np.where(np.add.outer(np.arange(105), np.arange(27)) % 2, 1.0, -1.0)
+    together = nearest_to(X, X, 15)[1]
+    for few in (X[:1], X[:3], X[:40]):
+        np.testing.assert_array_equal(nearest_to(few, X, 15)[1], together[: len(few)])
+    np.testing.assert_array_equal(together[2], together[0])

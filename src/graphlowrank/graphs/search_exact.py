@@ -68,7 +68,7 @@ def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
 def nearest_points(
     queries: Array, points: Array, n_candidates: int, *, compiled_above: int = COMPILED_ABOVE
 ) -> tuple[Array, Array]:
-    """Nearest points to each query by products of blocks: squared distances less ``|query|^2``, and indices.
+    """Nearest points to each query by products of blocks: squared distances, in float32 less ``|query|^2``, and indices.
 
     BLAS runs single-threaded on blocks of queries, and the blocks run on our threads, so that the rounding, which
     decides between equal points, does not depend on the number of threads.
@@ -76,8 +76,8 @@ def nearest_points(
     n, k = len(queries), min(n_candidates, len(points))
     squares = np.einsum("ij,ij->i", points, points)
     distances, indices = np.empty((n, k), dtype=points.dtype), np.empty((n, k), dtype=np.int32)
-    single = points.dtype == np.float32  # what the loop is compiled for
-    select = _select_compiled if n * len(points) > compiled_above and single else _select
+    select = _select_compiled if n * len(points) > compiled_above else _select
+    select = select if points.dtype == np.float32 else _select_in_double
     size = min(max(n // N_BLOCKS, MIN_BLOCK_ROWS), MAX_BLOCK_ROWS)
 
     def search_blocks(first: int, last: int) -> None:
@@ -107,7 +107,21 @@ def _select_compiled(queries: Array, points: Array, squares: Array, k: int) -> t
 
 def _select(queries: Array, points: Array, squares: Array, k: int) -> tuple[Array, Array]:
     """Twin of the compiled loop."""
-    distances = squares - 2 * (queries @ points.T)
+    return _smallest(squares - 2 * (queries @ points.T), k)
+
+
+def _select_in_double(queries: Array, points: Array, squares: Array, k: int) -> tuple[Array, Array]:
+    """Nearest points in double precision; those at a distance of rounding are equally near.
+
+    The products of a query vary in the last places with the other queries of the block. Without the bound, so would the
+    choice among more than ``k`` copies of a point.
+    """
+    own = np.einsum("ij,ij->i", queries, queries)[:, None]
+    distances = squares - 2 * (queries @ points.T) + own
+    return _smallest(np.maximum(distances, 4 * ROUNDING * np.finfo(np.float64).eps * own), k)
+
+
+def _smallest(distances: Array, k: int) -> tuple[Array, Array]:
     near = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
     nearest = np.take_along_axis(distances, near, axis=1)
     order = np.argsort(nearest, axis=1, kind="stable")
