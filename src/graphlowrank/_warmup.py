@@ -28,6 +28,7 @@ from .preprocessing.sparse import ShiftedSparse
 from .reduction.random_walk import random_walk_weights
 from .solvers.conjugate_gradients import block_pcg
 from .solvers.irls import irls
+from .solvers.least_absolute import least_absolute
 from .video.foreground import Detector, foreground_evidence, foreground_mask, separate_frames
 
 N_SAMPLES, N_FEATURES, N_NEIGHBORS = 300, 40, 5  # of random data that no kernel takes long for
@@ -95,6 +96,7 @@ def _call_kernels(X: Any) -> None:
     diagonal = np.where(grounded.free, grounded.degrees, np.inf)
     block_pcg(grounded, np.where(grounded.free[:, None], X, 0).astype(X.dtype), diagonal=diagonal, compiled=True)
     irls(X, X[:2], Huber(1.0), max_iter=1, compiled=True)
+    least_absolute(X, X[:2], np.zeros((N_SAMPLES, 2), X.dtype), max_iter=1)
 
     k_means(X, 3, 1, rng)
     cluster_means(X, labels, 3)

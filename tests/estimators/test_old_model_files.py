@@ -32,6 +32,11 @@ def new_samples(name):
     return pd.DataFrame(samples.astype(np.float32), columns=[f"feature {i}" for i in range(6)])
 
 
+def distances(samples, recovered):
+    """Sums of absolute differences of each sample, without missing values."""
+    return np.nansum(np.abs(np.asarray(samples) - recovered), axis=1)
+
+
 def test_every_estimator_of_that_version_is_covered():
     assert set(CLASSES.values()) == set(estimators.__all__) - {"CompressiveEmbedding"}
     assert {path.stem.split("_")[0] for path in FOLDER.glob("*.model")} == set(CLASSES)
@@ -48,9 +53,13 @@ def test_a_fitted_model_predicts_the_same(name):
         assert found.dtype == EXPECTED[key].dtype
         if method == "predict":
             assert_array_equal(found, EXPECTED[key])
-        else:  # up to rounding, which l1 regression amplifies: its weights differ by a factor of 1000
-            rtol = 1000 * np.finfo(found.dtype).eps
+        else:  # up to rounding; l1 regression stopped before its minimum, at objectives up to 0.05 % larger
+            l1 = method == "transform" and getattr(model, "loss", "") == "l1"
+            rtol = 0.02 if l1 else 1000 * np.finfo(found.dtype).eps
             assert_allclose(found, EXPECTED[key], rtol=rtol, atol=rtol * np.abs(EXPECTED[key]).max())
+            if l1 and "units" not in name:  # those are measured in other units
+                now, before = (distances(samples, model.inverse_transform(one)) for one in (found, EXPECTED[key]))
+                assert np.all(now <= before)
     assert repr(model.report_).startswith(f"{type(model).__name__} on 30 samples x 6 features")
     assert f"<h1>{type(model).__name__}" in model.report_.to_html()
 

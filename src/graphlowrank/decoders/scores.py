@@ -7,9 +7,10 @@ import numpy as np
 from .._threads import single_threaded_libraries
 from .._typing import Array
 from ..linalg.blocks import row_blocks
-from ..models.losses import L2, make_loss
+from ..models.losses import L1, L2, make_loss
 from ..preprocessing.sparse import Data, dense_rows
 from ..solvers.irls import irls
+from ..solvers.least_absolute import least_absolute
 
 BLOCK_ENTRIES = 4_000_000  # of sparse samples that are made dense at a time
 MEAN_DAMPING = 1e-12  # share of the mean diagonal entry of the normal matrix: components are orthonormal
@@ -38,14 +39,17 @@ def robust_scores(
 ) -> Array:
     """``argmin_S loss(X - S components)`` for orthonormal rows of ``components``, row by row of X, without its NaN.
 
-    "l2" is the orthogonal projection; other losses are minimized by IRLS from there, which a row with hardly more
-    entries than components may leave for worse: then it stays. The scores of a sample do not depend on the others.
+    "l2" is the orthogonal projection. From there "l1" is minimized by an interior-point method, and other losses by
+    IRLS, which a row with hardly more entries than components may leave for worse: then it stays. The scores of a
+    sample do not depend on the others.
     """
     rule = make_loss(loss, huber_delta)
     fit = partial(irls, X, components, damping=0.0, mean_damping=MEAN_DAMPING, tol=tol, max_iter=max_iter)
     start = fit(L2()).X if np.isnan(X).any() else X @ components.T
     if rule.quadratic or len(components) == 0:
         return start
+    if isinstance(rule, L1):
+        return least_absolute(X, components, start, tol=tol, max_iter=max_iter).X
     found = fit(rule, start=start).X
     with np.errstate(over="ignore"):
         before, after = (np.nansum(rule.value(X - scores @ components), axis=1) for scores in (start, found))

@@ -68,7 +68,7 @@ def exact_candidates(queries: Array, points: Array, n_candidates: int) -> Array:
 def nearest_points(
     queries: Array, points: Array, n_candidates: int, *, compiled_above: int = COMPILED_ABOVE
 ) -> tuple[Array, Array]:
-    """Nearest points to each query by products of blocks: squared distances, in float32 less ``|query|^2``, and indices.
+    """Nearest points to each query by products of blocks: squared distances (float32: less ``|query|^2``), indices.
 
     BLAS runs single-threaded on blocks of queries, and the blocks run on our threads, so that the rounding, which
     decides between equal points, does not depend on the number of threads.

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -94,15 +93,20 @@ def _receive(
 ) -> Any:
     """Return the next message, or fill ``into``; ValueError if the child reports one, has died or is silent."""
     pipe: Any = process.stdout
-    timer = threading.Timer(timeout, process.kill)
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        process.kill()
+
+    timer = threading.Timer(timeout, expire)
     timer.daemon = True
     timer.start()
-    start = time.monotonic()
     line = pipe.readline() if into is None else b""
     complete = line.endswith(b"\n") if into is None else pipe.readinto(into) == len(into)
     timer.cancel()
     if not complete:
-        reason = f"did not finish within {timeout:g} s" if time.monotonic() - start >= timeout else "crashed"
+        reason = f"did not finish within {timeout:g} s" if expired.is_set() else "crashed"
         raise ValueError(f"the library that reads it {reason}")
     message = json.loads(line, object_hook=object_hook) if into is None else None
     if isinstance(message, dict) and "error" in message:
