@@ -121,17 +121,18 @@ def solve_samples(problem: Problem, rows: Array, run: Run) -> Answer:
     seed, held_out = run.rng.randint(2**31 - 1), auto.choose_held_out(Y, run.rng)
     with run.progress.stage("model"):
         part = np.where(held_out, Y.dtype.type(np.nan), Y)
-        (found, low_rank), (_, trial) = map_tasks(lambda task: fit(*task, seed, run), [(Y, "frpcag"), (part, "rpca")])
+        (found, low_rank), (_, other) = map_tasks(lambda task: fit(*task, seed, run), [(Y, "frpcag"), (part, "rpca")])
         known = {"gamma_samples": found.gammas[0], "gamma_features": found.gammas[1], "n_components": low_rank.rank}
-        trials = {"frpcag": fit(part, "frpcag", seed, run, **known)[1].to_array(), "rpca": trial.to_array()}
+        trials = {"frpcag": fit(part, "frpcag", seed, run, **known)[1].to_array(), "rpca": other.to_array()}
         model = auto.choose_candidate(Y, held_out, trials)
         if model.value != "frpcag":
             found, low_rank = fit(Y, model.value, seed, run)
     with run.progress.stage("denoising"):
         fitted = low_rank.to_array()
         data, suspects = problem.data(rows)
-        denoised = denoise(data, fitted, run.rng, suspects=suspects)
-        estimate = auto.choose_estimate(Y, held_out, trials[model.value], fitted, denoised)
+        trial = trials[model.value]
+        denoised = denoise(data, fitted, run.rng, suspects=suspects, held_out=held_out, trial=trial)
+        estimate = auto.choose_estimate(Y, held_out, trial, fitted, denoised)
         if estimate.value == "denoised":
             low_rank = LowRankMatrix.of(denoised.spectrum)
     return Answer(low_rank, denoised, found, (model, estimate))

@@ -60,7 +60,14 @@ def test_a_model_that_copies_noise_is_not():
 
 def test_a_model_that_predicts_badly_is_not():
     C = low_rank()
-    assert choose(noisy(C), C + 0.5, C).value == "denoised"
+    assert choose(noisy(C), C + 0.5, C + 0.5).value == "denoised"
+
+
+def test_a_model_that_needs_the_held_out_entries_is_the_answer():
+    """Its graph misplaces samples without them: the trial predicts badly, and the fit has left that behind."""
+    C = low_rank(rank=12)
+    misplaced = np.where(np.arange(len(C))[:, None] % 20 == 0, C[::-1], C)
+    assert choose(noisy(C), misplaced, C).value == "fit"
 
 
 def test_a_model_that_loses_what_it_cannot_predict_is_not():

@@ -53,6 +53,27 @@ def test_missing_values_are_imputed_from_any_start():
     assert (found.probability[missing] == 1).all()
 
 
+def test_entries_do_not_see_themselves_in_imputed_ones():
+    """Imputed entries copy what they were predicted from, so predictions from them look better than they are."""
+    C, rng = low_rank(), np.random.default_rng(0)
+    missing, held_out = rng.random(C.shape) < 0.3, rng.random(C.shape) < 0.2
+    X = np.where(missing, np.nan, C + rng.standard_normal(C.shape))
+    start, trial = (np.where(hidden, 0, X) for hidden in (missing, missing | held_out))
+    alone, found = run(X, start), run(X, start, held_out=held_out, trial=trial)
+    judged = held_out & ~missing
+    loss, true_loss = (
+        [np.mean((seen - one.predicted)[judged] ** 2) + extra for one in (alone, found)]
+        for seen, extra in ((X, 0), (C, 1))  # with noise of variance 1 of its own
+    )
+    assert loss[0] < 0.8 * true_loss[0]
+    assert loss[1] == pytest.approx(true_loss[1], rel=0.1)
+    assert error(found, C) < 0.95 * error(alone, C)
+    assert alone.noise < 0.85
+    assert found.noise == pytest.approx(1, rel=0.1)
+    complete = run(C, C, held_out=held_out, trial=C)
+    np.testing.assert_array_equal(complete.filled, run(C, C).filled)  # nothing is missing: no first pass
+
+
 def test_only_suspects_are_outliers():
     C, rng = low_rank(), np.random.default_rng(1)
     X, suspects = C + 0.1 * rng.standard_normal(C.shape), np.zeros(C.shape, dtype=bool)

@@ -38,6 +38,7 @@ DECISIVE = (
     0.5  # a model whose clipped loss is so much smaller is right, whatever the risk: without noise, all risks are 0
 )
 RISK_TIE, RISK_TIE_VARIANCE = 1.7, 1e-5  # of the squared error; plus a share of the variance of the data
+RISK_LOWER = 0.8  # a model of so much lower risk is the answer, even if it predicts worse without the held-out entries
 
 
 def why_not_validated(options: Options, X: Data, *, weighted: bool) -> str | None:
@@ -109,15 +110,18 @@ def choose_estimate(X: Array, held_out: Array, trial: Array, fitted: Array, deno
     unit = float(np.nanvar(X)) or 1.0
     name, reason = "denoised", "too few entries are near their prediction"
     if judged.any():
-        missed, moved = (X - trial)[judged].astype(np.float64), (fitted - trial)[judged].astype(np.float64)
+        loss = float(np.mean(np.square((X - trial)[judged], dtype=np.float64))) / unit
+        # Share of its own noise that an entry keeps: noise by the denoiser's predictions, since where the trial is
+        # wrong for want of the held-out entries, the fit moves towards them without keeping their noise.
+        missed, moved = (one[judged].astype(np.float64) for one in (X - denoised.predicted, fitted - trial))
         squares = float(missed @ missed)
-        loss = squares / len(missed) / unit
-        other_loss = float(np.mean(np.square((X - denoised.predicted)[judged], dtype=np.float64))) / unit
+        other_loss = squares / len(missed) / unit
         own_weight = float(np.clip(missed @ moved / squares, 0.0, 1.0)) if squares > 0 else 0.0
         residual = float(np.mean(np.square((X - fitted)[inlier], dtype=np.float64)))
         risk = max(residual - denoised.noise**2 * (1 - 2 * own_weight), 0.0) / unit
         other_risk = denoised.error**2 / unit
         tied = loss <= LOSS_TIE * other_loss and risk <= RISK_TIE * other_risk + RISK_TIE_VARIANCE
+        tied = tied or risk + RISK_TIE_VARIANCE < RISK_LOWER * other_risk
         clipped, other_clipped = (_clipped_loss(X, judged, one) for one in (trial, denoised.predicted))
         name = "fit" if tied or clipped < DECISIVE * other_clipped else "denoised"
         reason = (

@@ -19,6 +19,7 @@ MAX_ROUNDS = 4
 TOL = 3e-3  # change of the completed matrix in a round, relative to its norm
 LOSS_CLIP = 1.5  # mean absolute deviations of the data: an outlier costs every prediction the same
 FLOOR_SHARE = 0.05  # of the features: the noise is no larger than the errors of the best-predicted ones
+LEAKING_SHARE = 0.05  # of missing values, from which entries see themselves in the imputed ones of their row
 AROUND_PENALTY = 1.05  # on the risk of shrinkage around the neighbors, which were chosen by the same data
 NEGLIGIBLE, TINY = 0.01, 1e-6  # of squared error and squared norm: factors that together have less are left out
 
@@ -28,11 +29,11 @@ class Denoised:
     """Answer of :func:`denoise`."""
 
     spectrum: Spectrum
-    predicted: Array  # (n, p) every entry without itself
+    predicted: Array  # (n, p) every entry without itself; held-out ones without each other
     filled: Array  # (n, p) data, outliers and missing entries replaced
     base: Array  # (n, p) neighbors' means
     column_folds: Array  # of the shorter side
-    ridge: float  # of the mean square of the deviations from the base
+    ridge: float  # of the mean square of the deviations from the base; one of RIDGES
     probability: Array  # (n, p) of being an outlier; 1 where missing
     share: float  # of outliers
     noise: float  # standard deviation
@@ -40,7 +41,15 @@ class Denoised:
     around_neighbors: bool
 
 
-def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Array | None = None) -> Denoised:
+def denoise(
+    X: Array,
+    start: Array,
+    rng: np.random.RandomState,
+    *,
+    suspects: Array | None = None,
+    held_out: Array | None = None,
+    trial: Array | None = None,
+) -> Denoised:
     """Estimate the clean matrix behind data with white noise, outliers and missing values.
 
     Parameters
@@ -53,15 +62,40 @@ def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Arr
         Random number generator that assigns the folds.
     suspects
         (n, p) True for entries that may be outliers, if few are left, as after a filter; None for all.
+    held_out, trial
+        Mask (n, p), and a first guess (n, p) that has not seen these entries. If values are missing, a first pass
+        without them chooses the ridge, and the noise is measured by its predictions of them: an imputed entry is
+        predicted from all others of its row, which would see themselves in it.
     """
+    folds = assign_folds(max(X.shape), rng), assign_folds(min(X.shape), rng)
+    if held_out is None or trial is None or np.isnan(X).mean() <= LEAKING_SHARE:
+        return _denoise(X, start, folds, suspects)
+    judged = held_out & ~np.isnan(X)
+    first = _denoise(np.where(judged, X.dtype.type(np.nan), X), trial, folds, suspects, _Judged(X, judged))
+    return _denoise(X, start, folds, suspects, _Judged(X, judged, first))
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Entries that the ridge is chosen by, and the pass that has not seen them, unless this is that pass."""
+
+    X: Array
+    mask: Array
+    first: Denoised | None = None
+
+
+def _denoise(
+    X: Array, start: Array, folds: tuple[Array, Array], suspects: Array | None, judged: _Judged | None = None
+) -> Denoised:
     seen = ~np.isnan(X)
-    known = np.where(np.isnan(X), X.dtype.type(0), X)
+    known = np.where(seen, X, X.dtype.type(0))
     width, clip = float(np.ptp(X[seen])), LOSS_CLIP * float(np.nanmean(np.abs(X - np.nanmedian(X, axis=0))))
-    rows, columns = assign_folds(max(X.shape), rng), assign_folds(min(X.shape), rng)
     wide = X.shape[0] < X.shape[1]
+    judged = judged or _Judged(X, seen)
+    first = judged.first
 
     def loss(predicted: Array) -> float:
-        errors = np.abs(known - (predicted.T if wide else predicted))[seen]
+        errors = np.abs(judged.X - (predicted.T if wide else predicted))[judged.mask]
         return float(np.mean(np.minimum(errors, clip) ** 2, dtype=np.float64))
 
     def complete(predicted: Array) -> tuple[Array, Array, float]:
@@ -73,16 +107,20 @@ def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Arr
         return weight * known + (1 - weight) * predicted, probability, share
 
     filled, probability, share = complete(start)
-    noise, ridge, base = 0.0, len(RIDGES) // 2, np.zeros_like(X)
+    noise, base = 0.0, np.zeros_like(X)
+    ridge = len(RIDGES) // 2 if first is None else RIDGES.index(first.ridge)
     for number in range(MAX_ROUNDS):
         # The longer side has enough rows to know the covariance of the shorter one.
         long = np.ascontiguousarray(filled.T) if wide else filled
-        around = neighbor_means(long, columns, noise) if number else np.broadcast_to(long.mean(axis=0), long.shape)
-        predicted, ridge = predict_left_out(long, around, rows, loss, ridge)
+        around = neighbor_means(long, folds[1], noise) if number else np.broadcast_to(long.mean(axis=0), long.shape)
+        predicted, ridge = predict_left_out(long, around, folds[0], loss if first is None else None, ridge)
         predicted, base = (predicted.T, around.T) if wide else (predicted, around)
         before = filled
         filled, probability, share = complete(predicted)
         inlier = seen & (probability < 0.5)
+        if first is not None:
+            predicted = np.where(judged.mask, first.predicted, predicted)
+            inlier &= judged.mask
         if not inlier.any():
             break
         whole = Spectrum.of(filled)
@@ -92,7 +130,7 @@ def denoise(X: Array, start: Array, rng: np.random.RandomState, *, suspects: Arr
             break
     spectrum, error, around_neighbors = _shrink(X, filled, base, probability, noise)
     return Denoised(
-        spectrum, predicted, filled, base, columns, RIDGES[ridge], probability, share, noise, error, around_neighbors
+        spectrum, predicted, filled, base, folds[1], RIDGES[ridge], probability, share, noise, error, around_neighbors
     )
 
 

@@ -53,7 +53,7 @@ def neighbor_means(X: Array, column_folds: Array, noise: float) -> Array:
 
 
 def predict_left_out(
-    X: Array, base: Array, row_folds: Array, loss: Callable[[Array], float], start: int = len(RIDGES) // 2
+    X: Array, base: Array, row_folds: Array, loss: Callable[[Array], float] | None, start: int = len(RIDGES) // 2
 ) -> tuple[Array, int]:
     """Predict every entry (n, p) from the rest of its row, with the ridge of least loss.
 
@@ -66,7 +66,7 @@ def predict_left_out(
     row_folds
         (n,) fold of each row: its covariance is that of the others.
     loss
-        Of a prediction (n, p).
+        Of a prediction (n, p); None keeps the ridge of ``start``.
     start
         Place in ``RIDGES`` where the search begins; it goes on while the loss falls. The second output is its end.
     """
@@ -84,8 +84,10 @@ def predict_left_out(
             found[rows] = X[rows] - unexplained(centered, eigenvalues, vectors, ridge * unit)
         return found
 
-    best, best_loss = predict(RIDGES[start]), np.inf
-    best_loss, at = loss(best), start
+    best, at = predict(RIDGES[start]), start
+    if loss is None:
+        return best, at
+    best_loss = loss(best)
     for step in (1, -1):
         while 0 <= at + step < len(RIDGES) and (other_loss := loss(other := predict(RIDGES[at + step]))) < best_loss:
             best, best_loss, at = other, other_loss, at + step
