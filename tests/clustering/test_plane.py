@@ -29,6 +29,14 @@ def test_few_clusters_and_few_features_are_projected_too(n_clusters, n_features)
     assert (np.ptp(places, axis=0) > 0).sum() == min(2, n_features)
 
 
+@pytest.mark.parametrize("n_clusters", [1, 3])
+def test_large_numbers_in_single_precision_do_not_overflow(n_clusters):
+    rng = np.random.default_rng(0)
+    scores, labels = rng.standard_normal((20, 2)).astype(np.float32), np.arange(20) % n_clusters
+    places = project_on_centers(scores * np.float32(2.0**120), labels)
+    np.testing.assert_array_equal(places, project_on_centers(scores, labels) * np.float32(2.0**120))
+
+
 def test_a_map_of_one_dimension_gets_heights_that_keep_its_shape():
     line = np.linspace(0, 100, 50, dtype=np.float32)[:, None]
     places = first_two(line)

@@ -69,3 +69,10 @@ def test_clear_clusters_have_no_alternative(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert CompressiveClustering(3, random_state=0).fit(X).alternatives_ == ()
+
+
+@pytest.mark.parametrize("labels", [[0.0, 1.0, 1.0], [0, 1, -2], [0, 1, 3]])
+def test_a_stored_alternative_has_labels_of_clusters(labels):
+    Alternative(np.array([0, 1, 2]), 0.1, 0.3).check()
+    with pytest.raises(ValueError, match="labels of an alternative must"):
+        Alternative(np.array(labels), 0.1, 0.3).check()

@@ -77,6 +77,7 @@ FORGED = {
     "cannot have an attribute '_checks'": ("gnmf", put({"dict": {}}, ATTRIBUTES, "_checks")),
     "n_features_in_ must be a number of at least 1": ("rpca", put(0, ATTRIBUTES, "n_features_in_")),
     "offset_ must have shape \\(6\\), got \\(5,\\)": ("rpca", to("offset_", lambda offset: offset[:-1])),
+    "components_ must have orthonormal rows": ("rpca", to("components_", lambda C: np.full_like(C, 1e300))),
     "components_ must not have NaN or infinite": ("glpca", at("components_", (0, 0), np.inf)),
     "components_ must not be of dtype complex128": ("mmf", to("components_", lambda C: C.astype(complex))),
     "stage_seconds_ must not be of type str": ("rpca", put({"dict": {"rpca": "long"}}, ATTRIBUTES, "stage_seconds_")),

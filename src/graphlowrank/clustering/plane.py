@@ -10,6 +10,7 @@ JITTER = 0.05  # of the width: samples of a map of one dimension do not hide eac
 
 def project_on_centers(scores: Array, labels: Array) -> Array:
     """Project samples (n_samples, 2) on the leading plane of the cluster centers, weighted by cluster size."""
+    given, scores = scores.dtype, scores.astype(np.float64)  # squares of scores may overflow in single precision
     counts = np.bincount(labels)
     centers = np.stack([scores[labels == label].mean(axis=0) for label in np.flatnonzero(counts)])
     weights = np.sqrt(counts[counts > 0])[:, None]
@@ -20,7 +21,7 @@ def project_on_centers(scores: Array, labels: Array) -> Array:
         _, sizes, more = np.linalg.svd(centered - (centered @ axes.T) @ axes, full_matrices=False)
         axes = np.concatenate([axes, more[sizes > 1e-6 * np.linalg.norm(centered)]])[:2]
     axes = axes.T * positive_signs(axes.T)
-    plane = scores @ axes
+    plane = (scores @ axes).astype(given)
     return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))  # a single feature has one axis
 
 

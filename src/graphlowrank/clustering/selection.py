@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from .._checks import is_number
+from .._checks import INDICES, check_range, is_number
 from .._threads import map_tasks
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
@@ -65,10 +65,13 @@ class Alternative:
     agreement: float  # adjusted Rand index with the answer, on at most 2000 samples
 
     def check(self) -> None:
-        """Raise ValueError unless there are labels and numbers."""
+        """Raise ValueError unless there are labels of clusters and numbers."""
         numbers = is_number(self.conductance) and is_number(self.agreement)
         if not (numbers and isinstance(self.labels, np.ndarray) and self.labels.ndim == 1):
             raise ValueError("an alternative must have labels, and numbers for its conductance and agreement.")
+        if self.labels.dtype not in INDICES:
+            raise ValueError(f"labels of an alternative must not be of dtype {self.labels.dtype}.")
+        check_range(self.labels, "labels of an alternative", least=0, most=len(self.labels) - 1)
 
 
 @dataclass(frozen=True, eq=False)

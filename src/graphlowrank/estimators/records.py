@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import FLOATS, INDICES, check_range, is_number
-from .._typing import AXES
+from .._typing import AXES, Array
 from ..auto.choice import Choice
 from ..clustering import Alternative
 from ..decoders import LowRankMatrix
@@ -59,6 +59,7 @@ def rename(values: Mapping[str, Any], renamed: Mapping[str, str | None]) -> dict
     return {name: value for name, value in named.items() if name is not None}
 
 
+ORTHONORMAL_TOL = 1e-2  # of products of components: those of single precision are off by 1e-6 or less
 # What attributes must be: methods of a loaded model, and the compiled loops that they call, trust shapes and indices.
 WHOLE, REAL = (int, np.integer), (int, float, np.integer, np.floating)
 
@@ -115,6 +116,16 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
     data, choices = summary.get("data"), summary.get("choices")
     if not (isinstance(data, str) and isinstance(choices, tuple) and all(isinstance(one, Choice) for one in choices)):
         raise ValueError("_fit_summary must have data and choices.")
+    if "components_" in attributes and hasattr(cls, "huber_delta"):  # those that samples are regressed on
+        _check_orthonormal(attributes["components_"])
+
+
+def _check_orthonormal(components: Array) -> None:
+    """Raise ValueError unless the rows are orthonormal, as regression on them expects."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = np.abs(components.astype(np.float64) @ components.T.astype(np.float64) - np.eye(len(components)))
+    if not error.max(initial=0.0) <= ORTHONORMAL_TOL:  # nor if it is NaN
+        raise ValueError("components_ must have orthonormal rows.")
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:
