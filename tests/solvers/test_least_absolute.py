@@ -53,6 +53,18 @@ def test_the_objective_is_that_of_a_linear_program(seed, k, q, missing, unit):
     assert_allclose(objective(Y, C, found.X / unit), wanted, rtol=1e-6, atol=1e-10)
 
 
+def test_rows_that_are_nearly_solved_at_the_start_do_not_overflow():
+    """Where a residual becomes 0 exactly, the gap that is left is rounding, whatever it is relative to."""
+    for seed in range(30):
+        Y, C = problem(seed, n=200, k=12, q=22)
+        C = np.linalg.qr(C.T)[0].T
+        Y = with_missing(Y, 0.94, seed)
+        start = least_squares(Y, C)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            found = least_absolute(Y, C, start + 1e-13 * np.random.default_rng(seed).standard_normal(start.shape))
+        assert found.converged
+
+
 @pytest.mark.parametrize("amplitude", [10, 1e3, 1e8])
 def test_exact_rows_are_found_in_spite_of_outliers(amplitude):
     rng = np.random.default_rng(0)

@@ -60,7 +60,7 @@ def _solve_rows(
         objective = np.abs(r).sum(axis=1)
         gap = objective - np.einsum("ij,ij->i", y, lower - upper) / 2
         scores[active] = s * unit[active, None]
-        gaps[active] = gap / np.maximum(objective, np.finfo(np.float64).tiny)
+        gaps[active] = gap / np.maximum(objective, EXACT)  # an objective below is rounding, too
         least = rounding[active] / unit[active]
         done = gap <= np.maximum(tol * objective, least)
         if done.any():  # then compare with the objective without outliers: the other entries must be right, too
