@@ -195,6 +195,13 @@ def test_missing_values_and_infinite_features_do_no_harm():
     assert "NaN" not in json.dumps(map_of(model.report_.to_html(data)))
 
 
+def test_half_precision_is_shown_like_single():
+    X = (1000 * np.random.default_rng(0).standard_normal((12, 7))).astype(np.float16)
+    model = RobustPCA().fit(X)
+    with np.errstate(over="raise"):
+        assert model.report_.to_html(X) == model.report_.to_html(X.astype(np.float32))
+
+
 def test_many_features_are_colored_by_those_that_distinguish_clusters():
     rng = np.random.default_rng(0)
     wide = rng.standard_normal((120, 40))

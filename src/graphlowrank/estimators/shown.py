@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._checks import without_mask
+from .._checks import FLOATS, without_mask
 from .._typing import Array, MatrixLike
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import float_type
@@ -84,7 +84,7 @@ def check_shown(
         X = canonical_csr(X) if sp.issparse(X) else np.asarray(without_mask(X))
         if X.shape != (n_samples, n_features):
             raise ValueError(f"X must be the data of the fit, of shape {(n_samples, n_features)}; got {X.shape}.")
-        X = X if X.dtype.kind == "f" else X.astype(float_type(X.dtype))
+        X = X if X.dtype in FLOATS else X.astype(float_type(X.dtype))
     samples = _checked_names(sample_names, n_samples, "sample_names")
     features = _checked_names(feature_names, n_features, "feature_names")
     if image_shape is not None and (len(image_shape) != 2 or np.prod(image_shape) != n_features):
