@@ -123,9 +123,11 @@ def choose_estimate(X: Array, held_out: Array, trial: Array, fitted: Array, deno
         tied = loss <= LOSS_TIE * other_loss and risk <= RISK_TIE * other_risk + RISK_TIE_VARIANCE
         tied = tied or risk + RISK_TIE_VARIANCE < RISK_LOWER * other_risk
         clipped, other_clipped = (_clipped_loss(X, judged, one) for one in (trial, denoised.predicted))
-        name = "fit" if tied or clipped < DECISIVE * other_clipped else "denoised"
+        decisive = clipped < DECISIVE * other_clipped and not denoised.only_signal  # which is clipped
+        name = "fit" if tied or decisive else "denoised"
+        outliers = "large entries are signal" if denoised.only_signal else f"{denoised.share:.1%} outliers"
         reason = (
             f"held-out loss: fit {loss:.4f}, denoised {other_loss:.4f}; estimated error: fit {risk**0.5:.3f}, denoised "
-            f"{other_risk**0.5:.3f}; noise {denoised.noise / unit**0.5:.3f}, {denoised.share:.1%} outliers"
+            f"{other_risk**0.5:.3f}; noise {denoised.noise / unit**0.5:.3f}, {outliers}"
         )
     return Choice("estimate", name, reason)

@@ -4,21 +4,25 @@ Entries are predicted from the rest of their row (:mod:`.entry_regression`). Ent
 outliers: they, and missing ones, are replaced by it, and the predictions repeated. What remains is a complete matrix
 with white noise, whose singular values are shrunk (:mod:`graphlowrank.linalg.optimal_shrinkage`), around the mean of
 the neighbors if that has a clearly lower risk.
+
+In sparse data the few large entries are the signal, and the others predict none of them. Then predictions without
+"outliers" are worse than the means of the features, and no entry counts as an outlier.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import Array
 from ..linalg.optimal_shrinkage import Spectrum
-from ..preprocessing.outlier_probability import outlier_probabilities
+from ..preprocessing.outlier_probability import FEW, outlier_probabilities
 from .entry_regression import RIDGES, assign_folds, neighbor_means, predict_left_out
 
 MAX_ROUNDS = 4
 TOL = 3e-3  # change of the completed matrix in a round, relative to its norm
 LOSS_CLIP = 1.5  # mean absolute deviations of the data: an outlier costs every prediction the same
 FLOOR_SHARE = 0.05  # of the features: the noise is no larger than the errors of the best-predicted ones
+WORSE_THAN_MEANS = 1.01  # squared error of predictions of all entries, outliers included, over that of feature means
 LEAKING_SHARE = 0.05  # of missing values, from which entries see themselves in the imputed ones of their row
 AROUND_PENALTY = 1.05  # on the risk of shrinkage around the neighbors, which were chosen by the same data
 NEGLIGIBLE, TINY = 0.01, 1e-6  # of squared error and squared norm: factors that together have less are left out
@@ -39,6 +43,7 @@ class Denoised:
     noise: float  # standard deviation
     error: float  # estimated root mean squared error of the answer
     around_neighbors: bool
+    only_signal: bool = False  # entries far from their prediction are signal, not outliers
 
 
 def denoise(
@@ -68,6 +73,23 @@ def denoise(
         predicted from all others of its row, which would see themselves in it.
     """
     folds = assign_folds(max(X.shape), rng), assign_folds(min(X.shape), rng)
+    found = _denoise_judged(X, start, folds, suspects, held_out, trial)
+    if suspects is None and found.share >= FEW and _worse_than_means(X, found.predicted):
+        nothing = np.zeros(X.shape, dtype=bool)
+        found = replace(_denoise_judged(X, start, folds, nothing, held_out, trial), only_signal=True)
+    return found
+
+
+def _worse_than_means(X: Array, predicted: Array) -> bool:
+    """Whether predictions of all entries are worse than the mean of each feature."""
+    errors, deviations = (np.nansum(np.square(X - one, dtype=np.float64)) for one in (predicted, np.nanmean(X, axis=0)))
+    return bool(errors > WORSE_THAN_MEANS * deviations)
+
+
+def _denoise_judged(
+    X: Array, start: Array, folds: tuple[Array, Array], suspects: Array | None, held_out: Array | None,
+    trial: Array | None,
+) -> Denoised:  # fmt: skip
     if held_out is None or trial is None or np.isnan(X).mean() <= LEAKING_SHARE:
         return _denoise(X, start, folds, suspects)
     judged = held_out & ~np.isnan(X)

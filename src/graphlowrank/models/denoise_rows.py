@@ -38,6 +38,7 @@ class RowDenoiser:
         ``start`` (n, p) is a first guess without missing values; ``suspects`` as for :func:`.denoise.denoise`.
         """
         seen, filled = ~np.isnan(X), start
+        suspects = np.zeros(X.shape, dtype=bool) if self.learned.only_signal else suspects
         known, base = np.where(seen, X, X.dtype.type(0)), start
         for _ in range(ROUNDS):
             base = self._base(filled)
