@@ -22,6 +22,7 @@ from graphlowrank import (
 from graphlowrank.clustering.profiles import cluster_profiles
 from graphlowrank.estimators.described import coloring_features
 from graphlowrank.estimators.pages import python_lines
+from graphlowrank.estimators.shown import Shown
 from graphlowrank.plots import MapDisplay
 
 EVIL = "</script><script>window.hacked = 1</script><b onclick='x'>\"&"
@@ -103,8 +104,14 @@ def test_pictures_are_shown_if_samples_are_pictures(clustered):
         ({"sample_names": ["a"]}, "sample_names must have 120 names; got 1"),
         ({"feature_names": ["a"]}, "feature_names must have 6 names; got 1"),
         ({"image_shape": (2, 2)}, "image_shape must be a height and a width of 6 pixels"),
-        ({"layout": X}, "layout must hold two finite coordinates for each of 120 samples"),
-        ({"layout": np.full((120, 2), np.nan)}, "layout must hold two finite coordinates"),
+        ({"image_shape": 6}, "image_shape must be a height and a width"),
+        ({"sample_names": 120 * "a"}, "sample_names must be a list of 120 names"),
+        ({"feature_names": 6}, "feature_names must be a list of 6 names; got 6"),
+        ({"layout": X}, r"two finite coordinates for each of 120 samples; got shape \(120, 6\)"),
+        ({"layout": np.full((120, 2), np.nan)}, "two finite coordinates for each of 120 samples; some are NaN"),
+        ({"layout": [["a", "b"]] * 120}, "layout must hold two numbers for each of 120 samples"),
+        ({"X": np.where(X.max() == X, np.inf, X)}, "X must not have infinite entries"),
+        ({"X": sp.csr_array(np.where(X.max() == X, np.inf, 0))}, "X must not have infinite entries"),
     ],
 )
 def test_data_that_do_not_fit_are_refused(clustered, tmp_path, given, message):
@@ -215,8 +222,14 @@ def test_many_features_are_colored_by_those_that_distinguish_clusters():
 
 def test_python_lines_name_parameters_that_are_not_printed(clustered):
     graph = clustered.sample_graph_
-    lines = python_lines(CompressiveClustering(4, sample_graph=graph, n_draws=np.int64(2)))
+    given = {"sample_names": None, "feature_names": None}
+    model = CompressiveClustering(4, sample_graph=graph, n_draws=np.int64(2))
+    lines = python_lines(model, Shown(X, image_shape=None, layout=None, **given))
     assert "CompressiveClustering(n_clusters=4, n_draws=2, sample_graph=sample_graph).fit(X)" in lines
+    assert lines.endswith('.save("page.html", X)')
+    pictured = Shown(X, image_shape=(np.int64(2), 3), layout=X[:, :2], logs=True, **given)
+    assert python_lines(model, pictured).endswith('.save("page.html", X, image_shape=(2, 3), layout=layout, logs=True)')
+    assert python_lines(model, Shown(None, image_shape=None, layout=None, **given)).endswith('.save("page.html")')
 
 
 def test_notebooks_show_a_small_version(clustered):

@@ -103,3 +103,19 @@ def test_outliers_do_not_depend_on_units(unit):
     assert found.flagged.sum() == scaled.flagged.sum() > 10
     assert_array_equal(found.flagged, scaled.flagged)
     assert_allclose(scaled.noise, units * found.noise)
+
+
+def test_nonzero_entries_of_sparse_counts_are_no_outliers():
+    """The median of residuals is that of zeros: nonzero entries have a noise of their own."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 5)) < 0.1, rng.normal(6, 0.5, (400, 5)), 0.0)
+    X[7, 2], X[9, 3] = 400, np.nan
+    low_rank = np.where(X == 0, 1e-7 * rng.random(X.shape), 5.0)
+    found = find_outliers(Residual(sp.csr_array(X), low_rank))
+    assert_array_equal(found.flagged, [0, 0, 1, 0, 0])
+    assert [(row, column) for _, row, column in found.largest] == [(7, 2)]
+    dense = find_outliers(Residual(X, low_rank))  # a background of zeros: what is not zero is an outlier
+    assert_array_equal(dense.flagged, (np.nan_to_num(X) != 0).sum(axis=0))
+    single = np.zeros((3000, 1))
+    single[2] = 1  # not among the rows of which the noise is estimated
+    assert find_outliers(Residual(sp.csr_array(single), np.full((3000, 1), 1e-6))).flagged == 0

@@ -115,6 +115,48 @@ def test_maps_of_embeddings_sparse_data_and_the_default_layout(clustered):
         MapDisplay(X)
 
 
+def test_labels_may_be_text_or_negative():
+    names = np.repeat(["$b$", "a", "c"], 30)
+    places = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0) + np.random.default_rng(0).random((90, 2))
+    shown = MapDisplay(places, names, categorical=True).plot()
+    assert {text.get_text() for text in shown.ax_.texts} == {r"\$b\$", "a", "c"}
+    assert len(np.unique(colors_of(shown)[1], axis=0)) == 3
+    shown = MapDisplay(places, np.repeat([-1, 0, 10**12], 30), categorical=True).plot()
+    assert {text.get_text() for text in shown.ax_.texts} == {"-1", "0", "1000000000000"}
+
+
+def test_numbers_of_clusters_do_not_cover_each_other_or_small_clusters():
+    places = np.array([[0.0, 0.0], [0.1, 0.0], [10.0, 10.0], [10.0, 0.0]])
+    shown = MapDisplay(places, np.arange(4), categorical=True).plot()
+    assert [text.get_text() for text in shown.ax_.texts] == ["0", "2", "3"]
+    assert all(text.xyann[1] > 0 for text in shown.ax_.texts)
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda clusters, _: MapDisplay.from_estimator(clusters, color=99), "color must be a feature from 0 to"),
+        (lambda clusters, _: MapDisplay.from_estimator(clusters, color=-1), "color must be a feature"),
+        (lambda clusters, _: MapDisplay.from_estimator(clusters, layout=np.full((150, 2), np.nan)), "must be finite"),
+        (lambda _, low: MapDisplay.from_estimator(low), "CompressivePCA has no points_, which this plot needs"),
+        (lambda _, low: MapDisplay.from_estimator(low, layout=X[:, :2], color="confidence"), "has no confidence_"),
+        (lambda _, low: ClusterSizesDisplay.from_estimator(low), "has no labels_"),
+        (lambda _, low: GammaPathDisplay.from_estimator(low, X), "has no n_clusters_"),
+        (lambda clusters, _: SingularValuesDisplay.from_estimator(clusters, X), "has no low_rank_"),
+        (lambda _, low: SingularValuesDisplay.from_estimator(low, X[:5]), r"X must be the data of the fit, of shape"),
+        (lambda _, low: PicturesDisplay.from_estimator(low, X, image_shape=(3, 3)), "image_shape must be a height"),
+        (lambda _, low: PicturesDisplay.from_estimator(low, X[:, :2], image_shape=(1, 2)), "X must be the data of"),
+        (
+            lambda _, low: PicturesDisplay.from_estimator(low, X, image_shape=(2, 2), clean=X[:5]),
+            "clean must have the shape",
+        ),
+    ],
+)
+def test_what_a_display_cannot_draw_is_refused(clustered, recovered, draw, message):
+    with pytest.raises(ValueError, match=message):
+        draw(clustered, recovered)
+
+
 @pytest.mark.parametrize("categorical", [True, False])
 def test_many_points_are_shaded_by_density(categorical):
     rng = np.random.default_rng(0)
@@ -137,6 +179,7 @@ def test_sizes_are_sorted_and_many_are_an_area():
     bars = ClusterSizesDisplay([5, 20, 10]).plot().ax_
     assert [bar.get_height() for bar in bars.patches] == [20, 10, 5]
     assert [label.get_text() for label in bars.get_xticklabels()] == ["1", "2", "0"]
+    assert [label.get_text() for label in bars.texts] == ["20", "10", "5"]
     many = ClusterSizesDisplay(np.arange(1, 1001)).plot().ax_
     assert (len(many.patches), len(many.collections)) == (0, 1)
 
@@ -154,7 +197,7 @@ def test_the_largest_gap_is_after_the_number_of_clusters(clustered):
     found = GraphSpectrumDisplay.from_estimator(clustered, n_values=8)
     assert found.gap_ == 3
     assert len(found.eigenvalues) == 8
-    with pytest.raises(ValueError, match="no sample graph"):
+    with pytest.raises(ValueError, match="has no sample_graph_"):
         GraphSpectrumDisplay.from_estimator(CompressiveClustering(3, sample_graph=None).fit(X))
 
 

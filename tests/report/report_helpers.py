@@ -92,7 +92,7 @@ addEventListener("error", event => wrong.push(String(event.message || event.targ
 addEventListener("securitypolicyviolation", event => wrong.push(event.blockedURI));
 addEventListener("load", () => {
   const edge = innerWidth - parseFloat(getComputedStyle(document.body).paddingRight) + 1;
-  const late = [...document.querySelectorAll("section *, header *")].filter(
+  const late = [...document.querySelectorAll("section *:not(br), header *")].filter(
     part => !part.closest("pre, svg, .scroll, [hidden], option") && part.getBoundingClientRect().right > edge);
   parent.postMessage(JSON.stringify({
     wrong, hacked: window.hacked ?? null, paper: getComputedStyle(document.body).backgroundColor, width: innerWidth,

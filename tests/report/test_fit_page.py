@@ -88,6 +88,13 @@ CLUSTERED = {"template": "cluster.html", **draw_clusters(make_clusters())}
 PICTURE_CLUSTERS = {"template": "cluster.html", **draw_clusters(make_clusters(image_shape=(2, 4)))}
 RECOVERED = {"template": "recovery.html", **draw_recovery(make_recovered()), "rank": 2}
 PICTURED = {"template": "recovery.html", **draw_recovery(make_recovered((2, 4))), "rank": 2}
+LONG = "a_rather_long_name_of_a_picture.png"
+LONG_NAMES = [
+    {"template": "recovery.html", **draw_recovery(make_recovered((2, 4), LONG)), "rank": 2},
+    {"template": "recovery.html", **draw_recovery(make_recovered(name=EVIL)), "rank": 2},
+    {"template": "cluster.html", **draw_clusters(make_clusters(name=LONG))},
+    {"template": "cluster.html", **draw_clusters(make_clusters(name=LONG, image_shape=(2, 4)))},
+]
 KINDS = [CLUSTERED, PICTURE_CLUSTERS, RECOVERED, PICTURED]
 
 
@@ -297,7 +304,7 @@ def test_numbers_that_are_none_do_no_harm():
 @pytest.mark.parametrize(
     ("shown", "width", "dark"),
     [(CLUSTERED, 390, True), (PICTURE_CLUSTERS, 1600, True), (RECOVERED, 1200, False), (RECOVERED, 390, False),
-     (PICTURED, 390, False)],
+     (PICTURED, 390, False), *((shown, 390, False) for shown in LONG_NAMES)],
 )  # fmt: skip
 def test_the_page_stands_in_a_browser(tmp_path, shown, width, dark):
     seen = seen_in_browser(make_page(shown, title=EVIL), tmp_path, width, dark=dark)

@@ -40,7 +40,7 @@ addEventListener("load", async () => {
     find("lasso").click();
   }
   try {
-    await wait(200);
+    for (let i = 0; i < 30 && !Object.keys(painted()).length; i++) await wait(100);  /* for the first frame */
     seen.painted = painted();
     seen.tip = null;
     for (let x = 5; x < width && !seen.tip; x += 7) for (let y = 5; y < height && !seen.tip; y += 7) {

@@ -3,11 +3,14 @@
 import json
 from base64 import b64decode
 from io import BytesIO
+from itertools import pairwise
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from PIL import Image
 
+from graphlowrank.report import drawing
+from graphlowrank.report.drawing import MAX_NUMBERS, number_place
 from graphlowrank.report.sample_map import MAX_SHOWN, SampleMap, draw_map, shown_samples
 
 
@@ -104,9 +107,32 @@ def test_a_single_place_does_no_harm():
     json.dumps(found, allow_nan=False)
 
 
-def test_many_clusters_have_colors_and_no_numbers():
+def test_the_largest_of_many_clusters_have_numbers():
     labels = np.arange(250) % 200
     found = draw_map(make_map(labels=labels, n_clusters=200, alternatives=[labels % 2]))
     assert len(set(found["colors"])) == 200
-    assert found["numbers"] == []
+    assert [number["label"] for number in found["numbers"]] == [str(label) for label in range(50)] + [
+        str(label) for label in range(50, MAX_NUMBERS)
+    ]
     assert len(found["alternativeColors"][0]) == 2
+
+
+def test_numbers_are_in_the_largest_piece_of_a_cluster():
+    rng = np.random.default_rng(0)
+    sizes, centers = (40, 300, 60, 1), np.array([[0, 0], [10, 1], [5, 0], [4.9, 0.3]])
+    places = np.repeat(centers, sizes, axis=0) + 0.1 * rng.standard_normal((sum(sizes), 2))
+    x, y, radius = number_place(places)
+    assert np.hypot(x - 10, y - 1) < 0.1
+    assert 0.1 < radius < 0.4
+    square = rng.random((1000, 2))
+    x, y, radius = number_place(square)  # one piece: in the middle
+    assert np.hypot(x - 0.5, y - 0.5) < 0.1
+    assert number_place(np.ones((1, 2))) == (1, 1, 0)
+
+
+def test_colors_of_many_clusters_differ_in_lightness():
+    """Hue alone is lost on the color-blind."""
+    colors = [drawing.color(label, 24) for label in range(24)]
+    assert len(set(colors)) == 24
+    lightness = [int(text.split()[2].strip("%)")) for text in colors]
+    assert all(abs(one - other) >= 15 for one, other in pairwise(lightness))

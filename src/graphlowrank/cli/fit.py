@@ -69,7 +69,8 @@ def run_fit(
                     image_shape=table.picture, logs=table.logs, title=path.name,
                     summary=summary, notes=table.columns.lines() if table.columns else (), warnings=warnings,
                     command=command_line(),
-                    python_about=f", where X is the table{' as it was prepared' if steps else ''}",
+                    python_about=f", where X {'has a picture in each row' if table.picture else 'is the table'}"
+                    f"{' as it was prepared' if steps else ''}",
                 )  # fmt: skip
                 outputs["report"].write_text(page, encoding="utf-8")
     record = {

@@ -28,7 +28,7 @@ def render_page(model: Any, report: "FitReport", shown: Shown, **base: Any) -> s
     """Render the page of clusters, of a map, of a recovered matrix, or of any other model; all pages show ``base``."""
     base = {
         "title": report.model, "summary": [f"{report.data}."], "versions": library_versions(),
-        "python": python_lines(model), **base,
+        "python": python_lines(model, shown), **base,
     }  # fmt: skip
     if hasattr(model, "labels_"):
         scores, singular_values = principal_scores(model.points_, model.n_clusters_)
@@ -71,8 +71,8 @@ def cluster_facts(model: Any) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def python_lines(model: Any) -> str:
-    """Return the Python lines that repeat a fit; parameters that are arrays or graphs are named, not printed."""
+def python_lines(model: Any, shown: Shown) -> str:
+    """Return the Python lines that repeat a fit and its page; arrays and graphs are named, not printed."""
     name, defaults = type(model).__name__, type(model)().get_params(deep=False)
     given = []
     for parameter, value in model.get_params(deep=False).items():
@@ -82,7 +82,10 @@ def python_lines(model: Any) -> str:
         elif value != defaults[parameter]:
             given.append(f"{parameter}={value.item() if isinstance(value, np.generic) else value!r}")
     fit = f"model = {name}({', '.join(given)}).fit(X)"
-    return f'from graphlowrank import {name}\n\n{fit}\nmodel.report_.save("page.html", X)'
+    saved = ['"page.html"'] + ["X"] * (shown.X is not None)
+    saved += [f"image_shape={tuple(map(int, shown.image_shape))}"] if shown.image_shape is not None else []
+    saved += ["layout=layout"] * (shown.layout is not None) + ["logs=True"] * shown.logs
+    return f"from graphlowrank import {name}\n\n{fit}\nmodel.report_.save({', '.join(saved)})"
 
 
 def small_picture(model: Any) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
-from .._checks import FLOATS, without_mask
+from .._checks import FLOATS, largest_entry, without_mask
 from .._typing import Array, MatrixLike
 from ..linalg.blocks import evenly_spaced
 from ..preprocessing.counts import float_type
@@ -85,15 +86,27 @@ def check_shown(
         if X.shape != (n_samples, n_features):
             raise ValueError(f"X must be the data of the fit, of shape {(n_samples, n_features)}; got {X.shape}.")
         X = X if X.dtype in FLOATS else X.astype(float_type(X.dtype))
+        if np.isinf(largest_entry(X.data if sp.issparse(X) else X)):
+            raise ValueError("X must not have infinite entries.")
     samples = _checked_names(sample_names, n_samples, "sample_names")
     features = _checked_names(feature_names, n_features, "feature_names")
-    if image_shape is not None and (len(image_shape) != 2 or np.prod(image_shape) != n_features):
+    if image_shape is not None and (np.shape(image_shape) != (2,) or np.prod(image_shape) != n_features):
         raise ValueError(f"image_shape must be a height and a width of {n_features} pixels in all; got {image_shape}.")
-    if layout is not None:
-        layout = np.asarray(layout, dtype=np.float64)
-        if layout.shape != (n_samples, 2) or not np.isfinite(layout).all():
-            raise ValueError(f"layout must hold two finite coordinates for each of {n_samples} samples.")
-    return Shown(X, samples, features, image_shape, layout, logs)
+    return Shown(X, samples, features, image_shape, None if layout is None else check_layout(layout, n_samples), logs)
+
+
+def check_layout(layout: ArrayLike, n_samples: int | None) -> Array:
+    """Return places of the samples (n_samples, 2) as floats; ValueError if they are none."""
+    try:
+        places = np.asarray(layout, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"layout must hold two numbers for each of {n_samples} samples.") from error
+    if places.shape != (n_samples, 2) or not np.isfinite(places).all():
+        raise ValueError(
+            f"layout must hold two finite coordinates for each of {n_samples} samples; "
+            + (f"got shape {places.shape}." if places.shape != (n_samples, 2) else "some are NaN or infinite.")
+        )
+    return places
 
 
 def _index_of(X: Any) -> Any:
@@ -106,6 +119,8 @@ def _index_of(X: Any) -> Any:
 
 
 def _checked_names(given: Any, n: int | None, what: str) -> list[str] | None:
+    if given is not None and (isinstance(given, str) or not hasattr(given, "__len__")):
+        raise ValueError(f"{what} must be a list of {n} names; got {given!r}.")
     if given is not None and len(given) != n:
         raise ValueError(f"{what} must have {n} names; got {len(given)}.")
     return None if given is None else [str(one) for one in given]

@@ -82,12 +82,15 @@ class Outliers:
         Numbers of outliers and of missing values.
     largest : list of (float, int, int)
         Of the largest outliers, most extreme first: residual in standard deviations, sample and feature.
+    sparse : bool
+        Whether the data are a sparse matrix: the noise of features that are mostly zero is that of their other entries.
     """
 
     noise: Array
     flagged: Array
     missing: Array
     largest: list[tuple[float, int, int]]
+    sparse: bool = False
 
 
 def find_outliers(residual: Residual, n_largest: int = 12) -> Outliers:
@@ -108,7 +111,13 @@ def find_outliers(residual: Residual, n_largest: int = 12) -> Outliers:
             row, column = divmod(index, n_features)
             largest.append((float(size[row, column]), float(relative[row, column]), part.start + row, column))
     first = heapq.nsmallest(n_largest, largest, key=lambda one: (-one[0], one[2], one[3]))
-    return Outliers(noise, flagged, missing, [(relative, row, column) for _, relative, row, column in first])
+    return Outliers(
+        noise,
+        flagged,
+        missing,
+        [(relative, row, column) for _, relative, row, column in first],
+        sp.issparse(residual.X),
+    )
 
 
 def _noise(residual: Residual, rows: Array) -> Array:
@@ -117,8 +126,25 @@ def _noise(residual: Residual, rows: Array) -> Array:
     part, data = (np.asarray(values, dtype=np.float64) for values in (residual[rows], dense(residual.X[rows])))
     known = ~np.isnan(part).all(axis=0)
     noise[known] = MAD_TO_STD * np.nanmedian(np.abs(part[:, known]), axis=0)
+    if sp.issparse(residual.X):
+        noise = np.maximum(noise, _noise_beside_zeros(part, data))
     std[known] = np.nanstd(data[:, known], axis=0)
     relative = noise[std > 0] / std[std > 0]
     typical = float(np.median(relative)) if len(relative) else 0.0
     noise = np.maximum(noise, MIN_NOISE * typical * std)
     return np.where(noise > 0, noise, np.inf)
+
+
+def _noise_beside_zeros(residual: Array, data: Array) -> Array:
+    """Robust standard deviation (n_features,) over the nonzero entries of features that are mostly zero.
+
+    Infinite for those that are only zero here, 0 for those that are not mostly zero. In counts of genes or words, the
+    median is that of the zeros, beside which every other entry would be an outlier.
+    """
+    noise = np.zeros(data.shape[1])
+    counts, zeros = (~np.isnan(data)).sum(axis=0), (data == 0).sum(axis=0)
+    noise[zeros == counts] = np.inf
+    for feature in np.flatnonzero((zeros > counts / 2) & (zeros < counts)).tolist():
+        others = residual[(data[:, feature] != 0) & ~np.isnan(data[:, feature]), feature]
+        noise[feature] = MAD_TO_STD * np.median(np.abs(others))
+    return noise

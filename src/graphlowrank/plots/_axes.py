@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
 from ..report.drawing import color
 
 if TYPE_CHECKING:
@@ -33,6 +36,21 @@ class Display:
 
     def _draw(self, ax: "Axes") -> None:
         raise NotImplementedError
+
+
+def check_model(model: Any, *attributes: str) -> None:
+    """Raise unless a model is fitted and has what a display draws."""
+    check_is_fitted(model)
+    for name in attributes:
+        if getattr(model, name, None) is None:
+            raise ValueError(f"{type(model).__name__} has no {name}, which this plot needs.")
+
+
+def check_data(X: Any, model: Any, what: str = "X must be the data of the fit, of shape") -> None:
+    """Raise ValueError unless data have the shape of the recovered matrix of a model."""
+    shape = tuple(map(int, model.low_rank_.shape))
+    if tuple(np.shape(X)) != shape:
+        raise ValueError(f"{what} {shape}; got {np.shape(X)}.")
 
 
 def new_axes() -> "Axes":
@@ -67,6 +85,13 @@ def open_frame(ax: "Axes") -> None:
     """Leave out the upper and the right side of the frame."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def count_axis(ax: "Axes") -> None:
+    """Label the x axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def plain(text: str) -> str:

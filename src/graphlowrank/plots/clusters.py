@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, MatrixLike
 from ..auto.gammas import CLUSTERING_PATH
 from ..exceptions import WeakClustersWarning
-from ._axes import BLUE, GRAY, ORANGE, Display, open_frame, rgb
+from ._axes import BLUE, GRAY, ORANGE, Display, check_model, open_frame, rgb
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_COUNTS = 12  # clusters whose numbers and sizes are written across
 MAX_BARS = 40  # clusters that have a bar and a number; more are one area
 
 
@@ -48,15 +48,17 @@ class ClusterSizesDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
+        check_model(model, "labels_")
         return cls(np.bincount(model.labels_)).plot(ax)
 
     def _draw(self, ax: "Axes") -> None:
         order, n = np.argsort(-self.sizes, kind="stable"), len(self.sizes)
         place = np.arange(n)
         if n <= MAX_BARS:
-            ax.bar(place, self.sizes[order], color=[rgb(label, n) for label in order.tolist()])
-            ax.set_xticks(place, [str(label) for label in order.tolist()])
+            bars = ax.bar(place, self.sizes[order], color=[rgb(label, n) for label in order.tolist()])
+            crowded = n > MAX_COUNTS
+            ax.set_xticks(place, [str(label) for label in order.tolist()], rotation=90 if crowded else 0)
+            ax.bar_label(bars, padding=2, fontsize="small", rotation=90 if crowded else 0)
             ax.set_xlabel("cluster")
         else:
             ax.fill_between(place + 1, self.sizes[order], step="mid", color=BLUE, linewidth=0)
@@ -128,7 +130,7 @@ class GammaPathDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
+        check_model(model, "n_clusters_", "conductance_", "gamma_samples_")
         n_clusters = int(model.n_clusters_)  # the same at each gamma, also if it was estimated
         found = gamma_path(clone(model).set_params(n_clusters=n_clusters), X, gammas)
         chosen = float(model.gamma_samples_), float(model.conductance_)
@@ -143,5 +145,5 @@ class GammaPathDisplay(Display):
         ax.minorticks_off()
         highest = np.nanmax([*self.conductances, self.chosen[1] if self.chosen else 0.0])
         ax.set_ylim(0, 1.15 * max(float(highest), 1e-6))
-        ax.legend(frameon=False, labelcolor=GRAY)
+        ax.legend(frameon=False, labelcolor=GRAY, loc="lower left")
         open_frame(ax)

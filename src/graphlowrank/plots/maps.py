@@ -12,13 +12,15 @@ from ..clustering.plane import first_two
 from ..estimators.described import default_places
 from ..preprocessing.counts import dense
 from ..preprocessing.principal import principal_scores
-from ..report.drawing import MAX_LABELS
-from ._axes import SEQUENTIAL, Display, plain, pyplot, rgb
+from ..report.drawing import MAX_NUMBERS, largest, number_place
+from ._axes import SEQUENTIAL, Display, check_model, plain, pyplot, rgb
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_POINTS = 20_000  # more are shaded by density
+SMALL = 0.03  # radius of a cluster, as a share of the side of the map
+ROOM = (0.02, 0.04)  # for a letter of a number, as shares of the side
 SIDE = 700  # cells along an axis of the shade
 ENDS = (0.1, 99.9)  # percentiles of the coordinates that are shaded
 
@@ -31,7 +33,7 @@ class MapDisplay(Display):
     positions : array-like of shape (n_samples, 2)
         Places of the samples.
     values : array-like of shape (n_samples,) or None, default=None
-        Labels (whole numbers) or values by which they are colored; NaN is gray.
+        Labels, as numbers or text, or values by which they are colored; a value of NaN is gray.
     name : str, default=""
         Name of the values.
     categorical : bool, default=False
@@ -51,6 +53,12 @@ class MapDisplay(Display):
         n = len(self.positions)
         if self.positions.shape != (n, 2) or (self.values is not None and self.values.shape != (n,)):
             raise ValueError("positions must have two columns, and values one entry for each row of positions.")
+        if not np.isfinite(self.positions).all():
+            raise ValueError("positions must be finite.")
+
+        self._names: Array | None = None  # of labels that do not count from 0
+        if self.values is not None and categorical and not _count_from_zero(self.values):
+            self._names, self.values = np.unique(self.values.astype(str), return_inverse=True)
 
     @classmethod
     def from_estimator(
@@ -78,6 +86,8 @@ class MapDisplay(Display):
             Axes to draw on.
         """
         check_is_fitted(model)
+        if layout is None and getattr(model, "embedding_", None) is None:
+            check_model(model, "points_", "n_clusters_", "labels_")
         values, name, categorical = _coloring(model, X, color)
         if layout is None:
             layout = getattr(model, "embedding_", None)
@@ -152,16 +162,25 @@ class MapDisplay(Display):
         from matplotlib.patheffects import withStroke
 
         assert self.values is not None
-        labels = np.unique(self.values)
-        if len(labels) > MAX_LABELS:
-            return
-        for label in labels:
-            own = self.positions[self.values == label]
-            x, y = own[np.square(own - np.median(own, axis=0)).sum(axis=1).argmin()]
-            ax.text(
-                x, y, str(label), ha="center", va="center", weight="bold",
+        side = float(np.ptp(self.positions, axis=0).max()) or 1.0
+        taken: list[Array] = []
+        for label in largest(self.values, MAX_NUMBERS):
+            text = str(label) if self._names is None else plain(self._names[label])
+            x, y, radius = number_place(self.positions[self.values == label])
+            small = radius < SMALL * side  # the number is above clusters that it would cover
+            at = np.array([x, y + radius if small else y])
+            if any(np.all(np.abs(at - other) < (ROOM[0] * len(text) * side, ROOM[1] * side)) for other in taken):
+                continue
+            taken.append(at)
+            ax.annotate(
+                text, (at[0], at[1]), (0, 4 if small else 0), textcoords="offset points", ha="center",
+                va="bottom" if small else "center", weight="bold", clip_on=True,
                 path_effects=[withStroke(linewidth=3, foreground="white")],
             )  # fmt: skip
+
+
+def _count_from_zero(labels: Array) -> bool:
+    return labels.dtype.kind in "iu" and labels.min(initial=0) >= 0 and labels.max(initial=0) < max(len(labels), 1)
 
 
 def _coloring(
@@ -172,14 +191,17 @@ def _coloring(
         labels = None if color is None else getattr(model, "labels_", None)
         return labels, "cluster", labels is not None
     if isinstance(color, str) and color == "confidence":
+        check_model(model, "confidence_")
         return np.asarray(model.confidence_), "confidence", False
     if not isinstance(color, (str, int, np.integer)):
         values = np.asarray(color)
-        return values, "", values.dtype.kind in "iu"
+        return values, "", values.dtype.kind not in "fc"
     names = list(getattr(X, "columns", getattr(model, "feature_names_in_", [])))
     if isinstance(color, str) and color not in names:
         raise ValueError(f"color must be 'cluster', 'confidence', a feature or values; there is no feature {color!r}.")
     column = names.index(color) if isinstance(color, str) else int(color)
+    if not 0 <= column < model.n_features_in_:
+        raise ValueError(f"color must be a feature from 0 to {model.n_features_in_ - 1}; got {column}.")
     data: Any = model.points_ if X is None else X if sp.issparse(X) else np.asarray(X)
     if X is None and not isinstance(data, np.ndarray):
         values = data.block(np.array([column])).ravel()

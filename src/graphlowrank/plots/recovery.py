@@ -11,7 +11,7 @@ from .._checks import without_mask
 from .._typing import Array, MatrixLike, RandomState
 from ..guarantees import DecodingErrors, decoding_errors
 from ..linalg.blocks import evenly_spaced
-from ._axes import BLUE, ORANGE, SEQUENTIAL, Display, open_frame, plain
+from ._axes import BLUE, ORANGE, SEQUENTIAL, Display, check_data, check_model, open_frame, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,15 @@ class PicturesDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
+        check_model(model, "low_rank_")
         data = np.asarray(without_mask(X))
+        check_data(data, model)
+        if clean is not None:
+            check_data(clean, model, "clean must have the shape")
+        if np.shape(image_shape) != (2,) or np.prod(image_shape) != data.shape[1]:
+            raise ValueError(
+                f"image_shape must be a height and a width of {data.shape[1]} pixels in all; got {image_shape}."
+            )
         at = evenly_spaced(len(data), N_PICTURES) if samples is None else np.asarray(samples)
         rows = {} if clean is None else {"clean": np.asarray(clean)[at]}
         rows |= {"given": data[at], "recovered": np.asarray(model.low_rank_[at])}
@@ -226,9 +233,7 @@ class DecoderErrorDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
-        if getattr(model, "sample_graph_", None) is None:
-            raise ValueError("the model has no sample graph.")
+        check_model(model, "sample_graph_")
         k = k or int(getattr(model, "n_components_", None) or model.n_clusters_)
         found = decoding_errors(model.sample_graph_, k, n_draws=n_draws, random_state=random_state)
         return cls(found).plot(ax)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from .._checks import without_mask
 from .._typing import MatrixLike
@@ -15,7 +14,7 @@ from ..graphs import lowest_eigenpairs
 from ..linalg.optimal_shrinkage import Spectrum
 from ..preprocessing.principal import centered_svd
 from ..preprocessing.robust_statistics import MAD_TO_STD
-from ._axes import BLUE, GRAY, ORANGE, Display, open_frame
+from ._axes import BLUE, GRAY, ORANGE, Display, check_data, check_model, count_axis, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +60,8 @@ class SingularValuesDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
+        check_model(model, "low_rank_", "offset_", "singular_values_")
+        check_data(X, model)
         data = sp.csr_array(X) if sp.issparse(X) else np.asarray(without_mask(X), dtype=model.offset_.dtype)
         _, residual, size = residual_of(model, data)
         whole, n_values = min(data.shape) <= ALL_UP_TO, max(N_VALUES, 2 * model.n_components_)
@@ -82,6 +82,7 @@ class SingularValuesDisplay(Display):
         if self.threshold:
             ax.axhline(self.threshold, color=ORANGE, linestyle="--", linewidth=1.2, label="largest of noise alone")
         ax.set(yscale="log", xlabel="index", ylabel="singular value")
+        count_axis(ax)
         ax.legend(frameon=False)
         open_frame(ax)
 
@@ -128,9 +129,7 @@ class GraphSpectrumDisplay(Display):
         ax : matplotlib Axes or None, default=None
             Axes to draw on.
         """
-        check_is_fitted(model)
-        if getattr(model, "sample_graph_", None) is None:
-            raise ValueError("the model has no sample graph.")
+        check_model(model, "sample_graph_")
         n_values = min(n_values, model.sample_graph_.n_nodes)
         if n_values < 2:
             raise ValueError(f"n_values must be at least 2, of a graph of two nodes or more; got {n_values}.")
@@ -147,4 +146,5 @@ class GraphSpectrumDisplay(Display):
             textcoords="offset points", va="center",
         )  # fmt: skip
         ax.set(xlabel="index", ylabel="eigenvalue of the Laplacian")
+        count_axis(ax)
         open_frame(ax)

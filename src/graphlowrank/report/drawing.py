@@ -5,6 +5,7 @@ from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from .._typing import Array
 from ..linalg.blocks import evenly_spaced
@@ -14,18 +15,24 @@ MAX_VALUES = 60  # singular values
 MAX_BARS = 40  # clusters in the table of sizes
 MAX_COLUMNS = 1200  # columns of a timeline
 N_BINS = 40
+N_CELLS = 6  # along an axis, to find the densest part of a cluster
+NUMBER = 24.0  # height of the number of a cluster in a scatter plot
 FLOOR = 1e-4  # singular values below this fraction of the first are not drawn
 MAX_LABELS = 24  # clusters whose numbers fit into the scatter plot
+MAX_NUMBERS = 60  # clusters that have a number on a map, as far as there is room
 CEILINGS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)  # upper ends of the axis of a timeline
 # Okabe and Ito's, but for black and yellow, which need a background of their own; two more for digits.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f7fd6", "#8c8c8c", "#a6761d", "#b2b800")
+LIGHTNESS = (45, 60)  # percent; two of them, as hue alone is lost on the color-blind
 SERIES = ("var(--quiet)", "var(--accent)", "var(--other)", "var(--now)", "#9467bd", "#54a24b")  # of several spectra
 NONE = "–"
 
 
 def color(index: int, n: int) -> str:
     """Color of a cluster, legible on white and on black."""
-    return COLORS[index] if n <= len(COLORS) else f"hsl({index * 137.508 % 360:.0f} 58% 52%)"
+    if n <= len(COLORS):
+        return COLORS[index]
+    return f"hsl({index * 137.508 % 360:.0f} 58% {LIGHTNESS[index % len(LIGHTNESS)]}%)"
 
 
 def scatter(layout: Array, labels: Array) -> dict[str, Any]:
@@ -46,10 +53,51 @@ def scatter(layout: Array, labels: Array) -> dict[str, Any]:
         members = shown[labels[shown] == label]
         path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places[members])
         named = n <= MAX_LABELS and np.any(labels == label)
-        at = np.median(places[labels == label], axis=0).round(1).tolist() if named else None
+        at = _number_at(places[labels == label]) if named else None
         groups.append({"label": label, "path": path, "color": color(label, n), "at": at})
     dot = 3.2 if len(shown) > 2000 else 4.5 if len(shown) > 500 else 6.5
     return {"groups": groups, "n_shown": len(shown), "of": len(layout), "dot": dot}
+
+
+def _number_at(places: Array) -> list[float]:
+    """Baseline of the number of a cluster: in its middle, or above it if it is too small to be seen behind."""
+    x, y, radius = number_place(places)
+    above = radius + 5 if radius < NUMBER else -NUMBER / 3
+    return [round(x, 1), round(max(y - above, NUMBER), 1)]
+
+
+def largest(labels: Array, at_most: int) -> list[int]:
+    """Return the labels of the largest clusters, the largest first."""
+    counts = np.bincount(labels)
+    order: list[int] = np.argsort(-counts, kind="stable")[:at_most].tolist()
+    return [label for label in order if counts[label]]
+
+
+def number_place(places: Array) -> tuple[float, float, float]:
+    """Where to put the number of a cluster: x, y of one of its samples (n, 2), and the radius of the samples there.
+
+    The sample is the one nearest to the median, unless the cluster is in pieces and few of its samples are there: then
+    it is the middle one of the densest part.
+    """
+    low = places.min(axis=0)
+    side = float((places.max(axis=0) - low).max()) or 1.0
+    cells = np.minimum((places - low) / side * N_CELLS, N_CELLS - 1).astype(int) + 1
+    counts = np.zeros((N_CELLS + 2, N_CELLS + 2))
+    np.add.at(counts, tuple(cells.T), 1)
+    inner = slice(1, -1)
+    around = np.zeros_like(counts)  # of 3 x 3 cells
+    around[inner, inner] = sliding_window_view(counts, (3, 3)).sum(axis=(2, 3))
+    start = cells[_middle(places)]
+    densest = np.array(np.unravel_index(around.argmax(), around.shape))
+    at = start if around[tuple(start)] >= around.max() / 3 else densest
+    near = places[np.abs(cells - at).max(axis=1) <= 1]
+    x, y = places[_middle(places)] if at is start else near[_middle(near)]
+    return float(x), float(y), float(np.percentile(np.hypot(*(near - (x, y)).T), 90))
+
+
+def _middle(places: Array) -> int:
+    """Index of the point nearest to the median."""
+    return int(np.square(places - np.median(places, axis=0)).sum(axis=1).argmin())
 
 
 def sizes(labels: Array, confidence: Array) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from .._typing import Array
 from . import drawing
 
 LEFT = "style='text-align:left'"
-TEXT = "fill:currentColor;font-size:11px"
+TEXT = "fill:currentColor;font-size:14px"
 
 
 def clusters_svg(places: Array, labels: Array) -> str:
@@ -21,8 +21,8 @@ def clusters_svg(places: Array, labels: Array) -> str:
         for group in box["groups"]
     )
     numbers = "".join(
-        f"<text x='{group['at'][0]}' y='{group['at'][1]}' style='fill:currentColor;font:bold 18px sans-serif;"
-        f"text-anchor:middle'>{group['label']}</text>"
+        f"<text x='{group['at'][0]}' y='{group['at'][1]}' style='fill:currentColor;"
+        f"font:bold {drawing.NUMBER:g}px sans-serif;text-anchor:middle'>{group['label']}</text>"
         for group in box["groups"]
         if group["at"] and len(box["groups"]) > 1
     )

@@ -148,9 +148,10 @@ def _about_outliers(found: Outliers, n_samples: int) -> str:
     imputed = "No value is missing."
     if missing:
         imputed = f"{missing} values ({drawing.small_percent(missing / total)}) were missing and are imputed."
+    which = "residuals (those of its nonzero entries, if most are zero)" if found.sparse else "residuals"
     return (
         f"{flagged} of {total} entries ({drawing.small_percent(flagged / total)}) are outliers: their residual exceeds "
-        f"{CUTOFF:g} standard deviations of the noise, estimated for each feature from the median of its residuals. "
+        f"{CUTOFF:g} standard deviations of the noise, estimated for each feature from the median of its {which}. "
         + imputed
     )
 

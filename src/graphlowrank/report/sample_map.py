@@ -121,19 +121,16 @@ def draw_map(given: SampleMap) -> dict[str, Any]:
         },
         "sprite": None if given.images is None else pictures.sprite(given.images),
         "density": pictures.density(unit, GRID) if hidden else None,
-        "numbers": _numbers(unit[given.shown], given.labels, given.n_clusters),
+        "numbers": _numbers(unit[given.shown], given.labels),
     }  # fmt: skip
 
 
-def _numbers(places: Array, labels: Array, n_clusters: int) -> list[dict[str, Any]]:
-    """Where to put the numbers of clusters, if there is room for them."""
-    if n_clusters > drawing.MAX_LABELS:
-        return []
+def _numbers(places: Array, labels: Array) -> list[dict[str, Any]]:
+    """Where to put the numbers of the largest clusters, the largest first; the script shows those that have room."""
     numbers = []
-    for label in np.unique(labels).tolist():
-        own = places[labels == label]
-        x, y = own[np.square(own - np.median(own, axis=0)).sum(axis=1).argmin()].tolist()  # among points, not between
-        numbers.append({"label": str(label), "x": x, "y": y})
+    for label in drawing.largest(labels, drawing.MAX_NUMBERS):
+        x, y, radius = drawing.number_place(places[labels == label])
+        numbers.append({"label": str(label), "x": x, "y": y, "radius": radius})
     return numbers
 
 

@@ -81,8 +81,12 @@
     brush.globalAlpha = 1;
     brush.lineJoin = "round";
     brush.font = "bold 14px system-ui, sans-serif"; brush.textAlign = "center"; brush.textBaseline = "middle";
-    for (const { label, x, y } of coloring.value === "cluster" ? data.numbers : []) {
-      const at = [zoom * x + left, zoom * y + above];
+    const taken = [];
+    for (const { label, x, y, radius } of coloring.value === "cluster" ? data.numbers : []) {
+      const lift = zoom * radius < 14 ? zoom * radius + size + 9 : 0;  /* above clusters that it would cover */
+      const at = [zoom * x + left, zoom * y + above - lift];
+      if (taken.some(([a, b]) => Math.abs(a - at[0]) < 24 && Math.abs(b - at[1]) < 16)) continue;
+      taken.push(at);
       brush.lineWidth = 4; brush.strokeStyle = paper; brush.strokeText(label, ...at);
       brush.fillStyle = ink; brush.fillText(label, ...at);
     }
