@@ -19,12 +19,11 @@ from .decoders import Decoded, LowRankMatrix
 from .linalg.optimal_shrinkage import Spectrum
 from .linalg.products import product
 from .linalg.svd import orthonormal_product
-from .models.denoise import Denoised, denoise
+from .models.denoise import Denoised, denoise, significant
 from .models.denoise_rows import RowDenoiser
 from .options import is_auto
 from .pipeline import check_outliers, filter_ends, recover, solve_whole
-from .preprocessing import Data, OutlierFilter, fit_imputer, fit_outlier_filter, has_missing
-from .preprocessing.outlier_probability import FEW
+from .preprocessing import Data, OutlierFilter
 from .preprocessing.sparse import power_of_two
 from .records import LossWeights, Recovery, Run
 from .sampling import SampledNodes
@@ -59,7 +58,7 @@ def recover_validated(X: Data, run: Run) -> Recovery:
     low_rank = answer.low_rank
     if n_solved < n:
         with run.progress.stage("decoding"):
-            low_rank = extend(problem, kept, answer, run.rng)
+            low_rank = extend(problem, kept, answer)
     low_rank = low_rank.rescaled(float(unit), 0.0)
     if scaling.shift is not None and scaling.scale is not None:
         low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
@@ -138,24 +137,28 @@ def solve_samples(problem: Problem, rows: Array, run: Run) -> Answer:
     return Answer(low_rank, denoised, found, (model, estimate))
 
 
-def extend(problem: Problem, kept: Array, answer: Answer, rng: np.random.RandomState) -> LowRankMatrix:
-    """Return the answer for all samples: those left out are denoised, and projected on its components."""
-    solved = answer.low_rank
+def extend(problem: Problem, kept: Array, answer: Answer) -> LowRankMatrix:
+    """Return the answer for all samples: outliers and missing values of those left out are replaced first."""
+    solved, first = answer.low_rank, answer.denoised
     Y = problem.all_of(kept)
-    denoiser = RowDenoiser(answer.denoised, float(np.nanmax(Y) - np.nanmin(Y)))
-    unsure = answer.denoised.share > FEW or has_missing(Y) or problem.ends is not None
-    start = fit_outlier_filter(Y, rng) if unsure else None
-    scores = np.empty((len(problem.given), solved.rank), dtype=solved.dtype)
-    scores[kept] = solved.scores
-    left_out = np.setdiff1d(np.arange(len(scores)), kept)
-    for rows in np.array_split(left_out, -(-len(left_out) // BLOCK)):
+    denoiser = RowDenoiser(first, float(np.nanmax(Y) - np.nanmin(Y)))
+    filled = np.empty(problem.given.shape, dtype=Y.dtype)
+    filled[kept] = first.filled
+    left_out = np.setdiff1d(np.arange(len(filled)), kept)
+    blocks = np.array_split(left_out, -(-len(left_out) // BLOCK))
+    for rows in blocks:
         data, suspects = problem.data(rows)
-        first = problem.all_of(rows)
-        first = first if start is None and not has_missing(first) else (start or fit_imputer(Y, rng)).apply(first)
-        filled, base = denoiser.complete(data, first, suspects)
-        if answer.is_denoised:
-            filled = denoiser.shrink(filled, base)
-        scores[rows] = product(filled - solved.offset, solved.right)
+        filled[rows], base = denoiser.complete(data, denoiser.guess(data, suspects), suspects)
+        denoiser.add(filled[rows], base)
+    denoiser.learn()
+    for rows, known_base in [(kept, first.base), *((rows, None) for rows in blocks)]:
+        data, suspects = problem.data(rows)
+        completed, base = denoiser.complete(data, filled[rows], suspects, known_base)
+        filled[rows] = denoiser.shrink(completed, base) if answer.is_denoised else completed
+    if answer.is_denoised:
+        return LowRankMatrix.of(significant(Spectrum.of(filled), first.error**2))
+    scores = product(filled - solved.offset, solved.right)
+    scores[kept] = solved.scores
     return LowRankMatrix(*orthonormal_product(scores, solved.right), solved.offset)
 
 

@@ -113,3 +113,17 @@ def test_the_input_stays_as_it_is():
     for given in (X, start):
         given.flags.writeable = False
     run(X, start)
+
+
+def test_large_entries_of_sparse_data_are_signal():
+    """A tenth of the entries are large and cannot be predicted: without them, only the zeros would be left."""
+    rng = np.random.default_rng(0)
+    rates = 0.3 * rng.random(60) ** 2
+    C = np.where(rng.random((500, 60)) < rates, rng.uniform(2, 5, (500, 60)), 0.0)
+    X = C + 0.1 * rng.standard_normal(C.shape)
+    found = run(X, np.zeros_like(X))
+    assert found.only_signal
+    assert not found.probability.any()
+    centered = C - C.mean(axis=0)
+    assert np.linalg.norm(found.spectrum.matrix() - C) < np.linalg.norm(centered)
+    assert not run(low_rank() + 0.1 * rng.standard_normal((300, 40)), np.zeros((300, 40))).only_signal

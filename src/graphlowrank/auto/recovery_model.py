@@ -31,7 +31,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {  # options of each
 }
 HELD_OUT_SHARE = 0.2
 MIN_SAMPLES, MIN_FEATURES = 20, 5
-ALL_UP_TO, KEPT = 3000, 2000  # samples: above the first, so many are solved, and the others denoised by what they teach
+ALL_UP_TO, KEPT = 3000, 2000  # samples: above the first, models are fitted to so many, and the others denoised by rows
 MAX_ENTRIES = 5_000_000  # that are solved
 LOSS_TIE = 1.03  # the predictions of denoising have seen all other entries, those of the models four fifths
 DECISIVE = (

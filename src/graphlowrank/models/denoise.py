@@ -177,9 +177,14 @@ def _shrink(X: Array, filled: Array, base: Array, probability: Array, noise: flo
     around_neighbors = AROUND_PENALTY * near_risk < least
     if around_neighbors:
         least, spectrum = near_risk, Spectrum.of(near_matrix)
+    return significant(spectrum, least), least**0.5, around_neighbors
+
+
+def significant(spectrum: Spectrum, squared_error: float) -> Spectrum:
+    """Leave out the last factors of an answer, which are negligible beside its mean squared error."""
+    size = len(spectrum.left) * len(spectrum.right)
     norm = float(np.sum(np.square(spectrum.values, dtype=np.float64)))
-    spectrum = spectrum.leading(max(NEGLIGIBLE * least * X.size, TINY * norm))
-    return spectrum, least**0.5, around_neighbors
+    return spectrum.leading(max(NEGLIGIBLE * squared_error * size, TINY * norm))
 
 
 def _noise(X: Array, predicted: Array, inlier: Array, whole: Spectrum) -> float:
