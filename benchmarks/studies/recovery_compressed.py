@@ -53,7 +53,8 @@ def child(name: str, kind: str, system: str) -> None:
     found = fitted(X, system)
     seconds = time.perf_counter() - begin
     error = study.error(found.astype(np.float64), C.astype(np.float64))
-    print(json.dumps(dict(set=name, shape=C.shape, corruption=kind, system=system, error=error, seconds=seconds)))
+    cell = {"set": name, "shape": C.shape, "corruption": kind, "system": system, "error": error, "seconds": seconds}
+    print(json.dumps(cell))
 
 
 def run(names: list[str]) -> None:
