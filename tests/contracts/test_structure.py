@@ -62,7 +62,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "exact search without faiss, Louvain's method and k-means without the GIL": 205,
     "FRPCAG: a step for every entry, stops after restarts": 50,
     "kernels that are compiled faster, and before the first fit": 230,
-    "models of recovery compared on held-out entries, optimal shrinkage, denoising": 1088,
+    "models of recovery compared on held-out entries, optimal shrinkage, denoising": 1100,
     "maps of the samples": 798,
     "pages that explain clusters, outliers and reconstructions": 1621,
     "plots": 984,

@@ -7,7 +7,9 @@ The core is the histogram of the residuals themselves, since no family of densit
 
 import numpy as np
 
+from .._threads import map_ranges, map_tasks
 from .._typing import Array
+from .missing import row_medians
 from .robust_statistics import MAD_TO_STD
 
 MIN_SCALE = 0.3  # of a feature, in scales of all entries: a feature that is nearly constant is not all outliers
@@ -54,8 +56,14 @@ def _scales(size: Array) -> Array:
 
 def _medians(size: Array, axis: int, default: float) -> Array:
     """Medians along an axis without NaN; ``default`` where all are missing."""
-    empty = np.isnan(size).all(axis=axis, keepdims=True)
-    return np.nanmedian(np.where(empty, default, size), axis=axis)
+    rows = size if axis == 1 else np.ascontiguousarray(size.T)
+    medians = np.empty(len(rows), dtype=size.dtype)
+
+    def fill(start: int, stop: int) -> None:
+        medians[start:stop] = row_medians(rows[start:stop])
+
+    map_ranges(fill, len(rows))
+    return np.where(np.isnan(medians), size.dtype.type(default), medians)
 
 
 def _share_of_outliers(distance: Array, scale: Array, width: float) -> float:
@@ -72,11 +80,12 @@ def _many(size: Array, scale: Array, width: float, share: float) -> Array:
     """``share * uniform / density``, with the density of residuals of similar scale from a histogram."""
     found = np.zeros(len(size))
     classes = np.digitize(scale, np.quantile(scale, np.arange(1, N_CLASSES) / N_CLASSES))
-    for number in np.unique(classes):
+
+    def fill(number: int) -> None:
         members = classes == number
         if np.count_nonzero(members) < MIN_ENTRIES:
             found[members] = _few(size[members], scale[members], width)
-            continue
+            return
         unit = float(np.median(scale[members]))
         edges = np.append(BINS * unit, np.inf)
         place = np.digitize(size[members], edges) - 1
@@ -84,6 +93,8 @@ def _many(size: Array, scale: Array, width: float, share: float) -> Array:
         density = counts[:-1] / np.diff(edges[:-1]) / len(place) / 2  # residuals have two signs
         likely = np.append(share / width / np.maximum(density, share / width), 1.0)
         found[members] = np.maximum.accumulate(likely)[place]  # a larger residual is not less likely an outlier
+
+    map_tasks(fill, np.unique(classes).tolist())
     return found
 
 
