@@ -3,7 +3,8 @@
     X -> scale -> impute, filter outliers -> graphs -> sample -> reduce graphs -> solve -> decode, or partition
 
 :func:`recover` returns a low-rank matrix, :func:`cluster` labels; :func:`solve_whole` is the model without compression.
-Samples are rows and features are columns of X, which may be sparse or contain NaN. X is not written to, and only the
+:class:`CompressivePCA` with ``solver="auto"`` begins in :mod:`graphlowrank.model_selection`, which calls these. Samples
+are rows and features are columns of X, which may be sparse or contain NaN. X is not written to, and only the
 sampled block is copied, unless distances need imputed values. Automatic decisions are made in :mod:`graphlowrank.auto`
 and returned with their reasons.
 """

@@ -2,7 +2,7 @@
 
     given by the user                     used as given
     recovery by FRPCAG                    validation on held-out entries (:mod:`.gamma_search`)
-    clustering, partition="graph"         gamma_samples whose partition has the lowest conductance; 0.3 for features
+    clustering, partition="graph"         gamma_samples of the selected partition (clustering.select); 0.3 for features
     RPCAG, "k-means", FRPCAG uncompressed fixed gammas of the Laplacian
 
 Fixed gammas are the middle of the range that worked on digits, USPS, MNIST, faces and synthetic data. The endpoints of

@@ -88,7 +88,8 @@ class CompressiveClustering(
         Graphs of the compressed matrix: "exact" or "random_walk" Kron reduction, "rebuild" (nearest neighbors among the
         kept), or "auto" (exact up to 500 nodes, else random walks).
     tol : float, default=1e-2
-        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the data.
+        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the standardized
+        data, whichever is smaller.
         Clustering errors at 3e-2 and 1e-3 are the same.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.

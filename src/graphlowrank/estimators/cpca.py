@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..auto import PUBLISHED_TOL, Choice, check_sizes
+from ..model_selection import recover_by_solver
 from ..options import PUBLISHED, Options, check_choice
 from ..preprocessing import Data
 from ..records import LossWeights
-from ..validated import recover_by_solver
 from ._base import LowRankTransformer, PipelineEstimator
 
 
@@ -21,9 +21,10 @@ from ._base import LowRankTransformer, PipelineEstimator
 class CompressivePCA(PipelineEstimator, LowRankTransformer):
     """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
 
-    Graphs between samples and between features are built from the data; some of the samples and features are drawn;
-    Fast Robust PCA on Graphs, or another ``solver``, runs on that small matrix with Kron-reduced graphs; its singular
-    vectors are interpolated over the full graphs.
+    By default models are compared on held-out entries, and the matrix is denoised from the solution of the best one.
+    With a given ``solver``, rank, or ``downsampling``: graphs between samples and between features are built from the
+    data; some of the samples and features are drawn; Fast Robust PCA on Graphs, or another solver, runs on that small
+    matrix with Kron-reduced graphs; its singular vectors are interpolated over the full graphs.
 
     Parameters
     ----------
@@ -80,8 +81,8 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     decoder_options : dict or None, default=None
         Further parameters of the decoder by name, such as ``{"filter": 2}``.
     tol : float, default=1e-3
-        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the data. Answers
-        at 1e-3 and 1e-5 differ by far less than the method's own error.
+        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the standardized
+        data, whichever is smaller. Answers at 1e-3 and 1e-5 differ by far less than the method's own error.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     variant : {"default", "published"}, default="default"
@@ -108,7 +109,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     scale_ : float
         Unit of the data: mean absolute deviation.
     n_components_, gamma_samples_, gamma_features_ : int, float, float
-        Values used.
+        Rank of the answer; gammas of the fitted model, which robust PCA does not use.
     n_iter_, converged_, decoder_n_iter_, decoder_converged_ : int, bool, int, bool
         Iterations and convergence of solver and decoder.
     sample_graph_, feature_graph_ : Graph or None

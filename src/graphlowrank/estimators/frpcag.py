@@ -41,7 +41,8 @@ class FastRobustPCAOnGraphs(PipelineEstimator, LowRankTransformer):
     laplacian : {"auto", "combinatorial", "normalized"}, default="auto"
         Laplacian of the model. "auto" is combinatorial, which does not penalize constant signals.
     tol : float, default=1e-3
-        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the data.
+        FISTA stops when its iterate changes by less than ``tol``, relative to its norm or that of the standardized
+        data, whichever is smaller.
     max_iter : int, default=1000
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     n_jobs : int or None, default=None

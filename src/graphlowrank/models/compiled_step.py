@@ -32,7 +32,7 @@ def compiled_step(
     block_bytes: int = BLOCK_BYTES,
     dense_above: float = DENSE_ABOVE,
 ) -> Step:
-    """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG; ``observed`` is False where X is imputed.
+    """Twin of :func:`graphlowrank.solvers.proximal_step` for FRPCAG; ``observed`` is False where X is missing.
 
     The step of an entry is 1 / (``curvature`` of its sample + that of its feature). BLAS is called from several threads
     at once; limit it to one thread each meanwhile.

@@ -188,7 +188,7 @@ def _run_fista(
     if largest == 0:  # no graph term, or graphs without edges
         return Solution.exact(X.copy())
     of_samples = np.maximum(of_samples, MIN_CURVATURE * largest - of_features.min())
-    if problem.tighten_tol:  # accelerated steps of 1 / curvature cover a distance in about its root of iterations
+    if problem.tighten_tol:  # accelerated methods need about sqrt(curvature) iterations
         tol *= min(1.0, (USUAL_CURVATURE / largest) ** 0.5)
     compiled = _worth_compiling(problem, loss, compiled)
     if not compiled and sp.issparse(L_features) and L_features.shape[0] <= dense_up_to:

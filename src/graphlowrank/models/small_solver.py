@@ -75,7 +75,7 @@ class SmallSolver:
     name
         Value of the option ``solver``.
     minimize
-        Function of a :class:`CompressedProblem` and a callback, which is called with (iteration, residual).
+        Function of a :class:`CompressedProblem` and a callback, called with (iteration, relative change or residual).
     title, remedy
         Name of the model, and what to do if it does not converge, in messages.
     uses_sample_graph, uses_feature_graph, takes_weights, takes_loss

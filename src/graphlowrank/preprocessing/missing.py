@@ -2,8 +2,9 @@
 
 The path of a NaN: estimators check that every sample and feature has an observed entry; scaling uses observed entries;
 distances are computed from a copy with NaN imputed (:mod:`.imputer`); the sampled block keeps NaN, and the model gives
-these entries weight 0 in its loss, so the graphs or the low rank determine them; the result has no NaN. ``transform``
-ignores NaN of new samples, ``predict`` imputes them.
+these entries weight 0 in its loss, so the graphs or the low rank determine them, or :mod:`graphlowrank.models.denoise`
+predicts them from the rest of their row; the result has no NaN. ``transform`` ignores NaN of new samples, ``predict``
+imputes them.
 """
 
 from collections.abc import Sequence

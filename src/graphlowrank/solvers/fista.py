@@ -100,9 +100,9 @@ def fista(
     while n_iter < max_iter and not change < tol:
         t_next = (1 + sqrt(1 + 4 * t * t)) / 2
         momentum = (t - 1) / t_next
-        S, Z, moved, length, uphill = step(S, Z, momentum)
-        change = moved / max(length if size is None else min(length, size), TINY)
-        change *= max(1.0, (1 - momentum) / (1 - lost))  # steps of equal gradients add up to 1 / (1 - momentum) of one
+        S, Z, moved, norm_z, uphill = step(S, Z, momentum)
+        change = moved / max(norm_z if size is None else min(norm_z, size), TINY)
+        change *= max(1.0, (1 - momentum) / (1 - lost))  # momentum makes steps so much longer
         t, n_iter = t_next, n_iter + 1
         if restart and uphill > 0:
             Z, t, lost = S + 0, 1.0, momentum
