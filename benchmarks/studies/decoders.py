@@ -43,6 +43,8 @@ ROWS = {
     "ideal, k = rank": ("ideal", {"k_samples": RANK, "k_features": RANK}),
     "approximate2": ("approximate2", {}),
     "approximate3": ("approximate3", {}),
+    "robust": ("robust", {}),
+    "graph_regression": ("graph_regression", {}),
 }
 COMPRESSED = "(compressed matrix, kept block only)"
 SVD, FRPCAG, FRPCAG_TRUNCATED = "truncated SVD", "FRPCAG", "FRPCAG, truncated to the rank"

@@ -77,6 +77,7 @@ def recover(X: Data, weights: LossWeights, run: Run) -> Recovery:
         auto.rank_choice(draws[0].low_rank.rank, options, validated=found is not None and found.rank is not None),
         *auto.compression_choices(options, X.shape, rank, "recovery"),
         *auto.model_choices(options, gammas, found),
+        *(Choice(*chosen) for chosen in draws[0].chosen),
         scaling_choice,
         outliers,
     ]
@@ -317,7 +318,7 @@ def decode(
     """Low-rank matrix on all samples and features, in the units of the data (Algorithm 2)."""
     block, decoder = compressed.block, run.options.decoder_record
     keywords = run.options.decoder_keywords()
-    if decoder.fits:
+    if decoder.takes_data:
         keywords["data"] = ScaledData(X, block.shift, block.scale)
     with run.progress.stage("decoding"):
         decoded = decoder.decode(
@@ -326,7 +327,7 @@ def decode(
         low_rank = decoded.low_rank.rescaled(block.scale, block.shift)
         if scaling.shift is not None and scaling.scale is not None:
             low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
-        return Decoded(low_rank, decoded.n_iter, decoded.converged)
+        return replace(decoded, low_rank=low_rank)
 
 
 def cheapest(draws: list[Clusters], graph: Graph | None, n_clusters: int) -> int:

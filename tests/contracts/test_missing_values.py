@@ -143,7 +143,7 @@ def test_new_samples_without_any_value_are_refused(clean, Estimator):
 
 
 @pytest.mark.parametrize("solver", ["frpcag", "rpca", "rpcag"])
-@pytest.mark.parametrize("decoder", ["subspace", "robust", "alternate"])
+@pytest.mark.parametrize("decoder", ["subspace", "robust", "alternate", "graph_regression"])
 def test_solvers_and_decoders(clean, solver, decoder):
     X = with_missing(clean, 0.2)
     model = CompressivePCA(3, solver=solver, decoder=decoder, downsampling=(2, 1), robust_graphs=False, random_state=0)

@@ -33,7 +33,7 @@ def test_clusters_are_those_of_the_dense_matrix(scaling, laplacian):
     assert len(np.unique(np.stack([sparse.labels_, groups]), axis=1).T) == 3  # the groups themselves
 
 
-@pytest.mark.parametrize("decoder", ["subspace", "robust", "approximate2", "approximate3"])
+@pytest.mark.parametrize("decoder", ["subspace", "robust", "approximate2", "approximate3", "graph_regression"])
 def test_recovery_is_that_of_the_dense_matrix(decoder):
     values, _ = sparse_counts()
     options = {"max_iter": 1000} if decoder == "robust" else None

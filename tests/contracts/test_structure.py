@@ -68,6 +68,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "plots": 984,
     "exact neighbors of near duplicates and beside far samples": 40,
     "least absolute scores by an interior-point method": 231,
+    "regression of the data with graph priors": 413,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 

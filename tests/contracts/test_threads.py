@@ -206,6 +206,15 @@ def corrupted():
     return make_low_rank_on_graphs(300, 100, rank=4, outliers=0.1, random_state=0)
 
 
+def test_graph_regression_does_not_depend_on_threads(corrupted, monkeypatch):
+    monkeypatch.setattr("graphlowrank.solvers.graph_irls.BLOCK_ENTRIES", 2000)
+    a, b = (
+        CompressivePCA(3, decoder="graph_regression", downsampling=(3, 2), n_jobs=n, random_state=0)
+        .fit(corrupted.X).low_rank_.to_array() for n in (1, 2)
+    )  # fmt: skip
+    assert_array_equal(a, b)
+
+
 def test_the_robust_decoder_does_not_depend_on_threads(corrupted, monkeypatch):
     monkeypatch.setattr("graphlowrank.decoders.robust.irls", partial(irls, compiled=True))
     a, b = (

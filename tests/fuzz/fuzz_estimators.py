@@ -38,7 +38,17 @@ OPTIONS = {
     "robust_graphs": (["auto", True, False], [2, "x"]),
     "solver": (["frpcag", "rpca", "rpcag", "auto"], ["x", None]),
     "decoder": (
-        ["subspace", "approximate", "orthonormal", "alternate", "ideal", "approximate2", "approximate3", "robust"],
+        [
+            "subspace",
+            "approximate",
+            "orthonormal",
+            "alternate",
+            "ideal",
+            "approximate2",
+            "approximate3",
+            "robust",
+            "graph_regression",
+        ],
         ["x", None],
     ),
     "max_iter": ([1, 2, 10, 1000], [0, 1.5, "x"]),

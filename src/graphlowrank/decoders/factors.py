@@ -39,11 +39,14 @@ class Decoded:
         The matrix on all samples and features.
     n_iter, converged
         Iterations of the slower of its linear solves, 0 where none was needed; whether they all converged.
+    chosen
+        Name, value and reason of parameters that the decoder reports.
     """
 
     low_rank: LowRankMatrix
     n_iter: int
     converged: bool
+    chosen: tuple[tuple[str, float, str], ...] = ()
 
 
 def factorize(

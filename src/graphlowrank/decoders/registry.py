@@ -18,17 +18,25 @@ class Decoder:
         Value of the option ``decoder``.
     decode
         ``decode(X_small, samples, features, *, n_components, data, **options) -> Decoded``; ``data`` is passed only if
-        one axis is fitted.
+        ``takes_data``.
     fits
         Axes ("sample", "feature") that are fitted to the full data. The others are interpolated over their graph.
     needs_complete
         Whether missing values are not allowed.
+    reads_data
+        Whether the full data are needed though no axis is fitted without its graph.
     """
 
     name: str
     decode: Callable[..., Decoded]
     fits: tuple[AxisName, ...] = ()
     needs_complete: bool = False
+    reads_data: bool = False
+
+    @property
+    def takes_data(self) -> bool:
+        """Whether the full data are passed."""
+        return self.reads_data or bool(self.fits)
 
     def interpolates(self, axis: AxisName) -> bool:
         """Whether nodes left out of an axis are interpolated over its graph."""

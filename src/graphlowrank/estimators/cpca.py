@@ -76,8 +76,9 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         downsampling or weights are given.
     decoder : str, default="subspace"
         How the small matrix is extended: "subspace" interpolates its singular vectors (Algorithm 2), "robust" fits the
-        left-out samples and features to the data. "alternate", "approximate", "approximate2", "approximate3", "ideal"
-        and "orthonormal": see :mod:`graphlowrank.decoders`. Graphs that neither solver nor decoder needs are not built.
+        left-out samples and features to the data, "graph_regression" fits all to the data and to the interpolated ones.
+        "alternate", "approximate", "approximate2", "approximate3", "ideal" and "orthonormal": see
+        :mod:`graphlowrank.decoders`. Graphs that neither solver nor decoder needs are not built.
     decoder_options : dict or None, default=None
         Further parameters of the decoder by name, such as ``{"filter": 2}``.
     tol : float, default=1e-3
