@@ -71,7 +71,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         ``gamma_samples``; all on the compressed matrix. "auto" compares "frpcag" and "rpca" on held-out entries, and
         the better one with denoising: each entry is predicted from the others, outliers are replaced, and singular
         values are shrunk. Of more than 3000 samples, 2000 are solved and the others denoised by what they teach. It has
-        the smallest errors, takes 2 to 5 times as long, and returns as many factors as rise above the noise. It is
+        the smallest errors, takes 1.5 to 8 times as long, and returns as many factors as rise above the noise. It is
         "frpcag" for sparse data, more than 2236 features of many samples, and where rank, gammas, loss, decoder,
         downsampling or weights are given.
     decoder : str, default="subspace"

@@ -149,7 +149,7 @@ def plan(
     task
         "cluster", or "recover" a low-rank matrix.
     n_clusters
-        Number of clusters, or rank: recovery without a given rank, which compares models, takes 2 to 5 times as long.
+        Number of clusters, or rank: recovery without a given rank, which compares models, takes 1.5 to 8 times as long.
     data
         Some rows of the data, (any, n_features), 8000 if there are as many: dense with NaN where values are missing, or
         a scipy sparse matrix if the data will be one; None for synthetic ones.
