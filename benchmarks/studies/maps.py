@@ -194,7 +194,8 @@ def table() -> None:
                 memory = f"{max(one['memory'] for one in runs) / 1e9:.2f}"
                 rows.append([label, system, *values, seconds, memory, f"{np.mean([one['load'] for one in runs]):.1f}"])
     title, _, *notes = (__doc__ or "").partition(' "run" adds to')[0].splitlines()
-    text = [f"# {title.removesuffix('.')}", "", *(line.strip() for line in notes if "studies/maps.py" not in line), ""]
+    notes = [line.strip() for line in notes if "studies/maps.py" not in line]
+    text = [f"# {title.removesuffix('.')}", "", *"\n".join(notes).strip().splitlines(), ""]
     text += ["Of three seeds of ours: the mean, and half of the range. Load is the mean load of the machine in the"]
     text += ["minute before the run: other work that shares the cores makes seconds larger.", ""]
     text += ["Written by `python benchmarks/studies/maps.py table`.", "", machine_line(stored["machine"])]
