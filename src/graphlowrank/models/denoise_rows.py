@@ -16,12 +16,13 @@ from ..decoders.scores import robust_scores
 from ..graphs.search import nearest_to
 from ..linalg.optimal_shrinkage import Spectrum, optimal_values
 from ..linalg.products import gram, product
-from ..preprocessing.outlier_probability import outlier_probabilities
+from ..preprocessing.outlier_probability import FEW, outlier_probabilities
 from .denoise import Denoised
 from .entry_regression import N_FOLDS, N_NEIGHBORS, unexplained
 
 MAX_START = 40  # directions of the first guess of a row, by least absolute deviations
 TINY = float(np.finfo(np.float32).tiny)
+START_TOL = 1e-2  # of that guess
 START_SHARE = 0.25  # of the features at most: more directions would fit outliers, too
 
 
@@ -116,8 +117,8 @@ class RowDenoiser:
 
     def guess(self, X: Array, suspects: Array | None = None) -> Array:
         """Complete rows (n, p) without their neighbors, from directions that few outliers do not change."""
-        loss = "l2" if self.first.only_signal else "l1"
-        scores = robust_scores(X - self.start, self.directions, loss=loss)
+        loss = "l1" if self.first.share >= FEW else "l2"
+        scores = robust_scores(X - self.start, self.directions, loss=loss, tol=START_TOL)
         return self._replace(X, product(scores, self.directions) + self.start, suspects)
 
     def complete(
