@@ -4,8 +4,8 @@
 
 Above 3000 samples, the default call fits its models to some of them, and denoises the others by what these teach.
 Here it is compared with the same call that fits all samples, and with RobustPCA, on the data and corruptions of
-recovery.py, in single precision, seed 0, all cores, beside other jobs (load): seconds compare within a row only. How
-the others are denoised was chosen on these sets. "run" adds to results/recovery_compressed.json what is missing
+recovery.py, in single precision, seed 0, all cores. USPS, and MNIST with all samples fitted, ran beside other jobs
+(load), the other runs of MNIST did not: seconds are rough. How the others are denoised was chosen on these sets. "run" adds to results/recovery_compressed.json what is missing
 there; "python benchmarks/studies/recovery.py table" writes the table into RECOVERY.md.
 """
 
