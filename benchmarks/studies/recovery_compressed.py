@@ -5,8 +5,9 @@
 Above 3000 samples, the default call fits its models to some of them, and denoises the others by what these teach.
 Here it is compared with the same call that fits all samples, and with RobustPCA, on the data and corruptions of
 recovery.py, in single precision, seed 0, all cores. USPS, and MNIST with all samples fitted, ran beside other jobs
-(load), the other runs of MNIST did not: seconds are rough. How the others are denoised was chosen on these sets. "run" adds to results/recovery_compressed.json what is missing
-there; "python benchmarks/studies/recovery.py table" writes the table into RECOVERY.md.
+(load), the other runs of MNIST did not: seconds are rough. How the others are denoised was chosen on these sets. "run"
+adds to results/recovery_compressed.json what is missing there; "python benchmarks/studies/recovery.py table" writes
+the table into RECOVERY.md.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def section() -> list[str]:
         n, p = found[0]["shape"] if found[0] else (0, 0)
         ratio = found[0]["error"] / found[1]["error"] if found[0] and found[1] else np.nan
         rows.append([f"{name}, {n} x {p}", kind, *shown, f"{ratio:.2f}", f"{found[0]['load'] if found[0] else 0:.1f}"])
-    notes = (__doc__ or "").split("\n\n")[2].partition(' "run" adds to')[0]
+    notes = (__doc__ or "").split("\n\n")[2].partition(' "run"')[0]
     heads = ["data", "corruption", *SYSTEMS, "error, default / all", "load"]
     return ["", "## Many samples", "", *notes.splitlines(), "", machine_line(stored["machine"]), "",
             *markdown_rows(heads, rows).splitlines()]  # fmt: skip
