@@ -167,7 +167,7 @@ def plan(
         raise ValueError(f"a plan needs at least 20 samples and a feature, got {n_samples} and {n_features}.")
     check_choice(task, "task", ("cluster", "recover"))
     if is_auto(options.get("solver", Options.solver)):
-        raise ValueError("a plan needs a solver: 'auto' fits several, and takes 2 to 10 times as long as 'frpcag'.")
+        raise ValueError("a plan needs a solver: 'auto' fits several, and takes 1.5 to 8 times as long as 'frpcag'.")
     check_count(n_clusters, "n_clusters")
     n_clusters = min(n_clusters, n_features if task == "recover" else n_samples // 2)
     if is_auto(options.get("n_neighbors", "auto")):
