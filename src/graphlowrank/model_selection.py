@@ -2,7 +2,7 @@
 
 All samples, or some of many, are solved by several models of :mod:`graphlowrank.pipeline`. Each predicts entries that
 it does not see; the matrix is denoised from the solution of the best one. :mod:`graphlowrank.auto.recovery_model`
-decides which of the two is the answer. Samples that were left out are denoised by what the others teach.
+decides which of the two is the answer. Samples that were left out are denoised by :mod:`.models.denoise_rows`.
 """
 
 from dataclasses import dataclass, replace

@@ -31,7 +31,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {  # options of each
 }
 HELD_OUT_SHARE = 0.2
 MIN_SAMPLES, MIN_FEATURES = 20, 5
-ALL_UP_TO, KEPT = 3000, 2000  # samples: above the first, models are fitted to so many, and the others denoised by rows
+ALL_UP_TO, KEPT = 3000, 2000  # samples: of more than the first, models are fitted to so many
 MAX_ENTRIES = 5_000_000  # that are solved
 LOSS_TIE = 1.03  # the predictions of denoising have seen all other entries, those of the models four fifths
 DECISIVE = (
@@ -123,7 +123,7 @@ def choose_estimate(X: Array, held_out: Array, trial: Array, fitted: Array, deno
         tied = loss <= LOSS_TIE * other_loss and risk <= RISK_TIE * other_risk + RISK_TIE_VARIANCE
         tied = tied or risk + RISK_TIE_VARIANCE < RISK_LOWER * other_risk
         clipped, other_clipped = (_clipped_loss(X, judged, one) for one in (trial, denoised.predicted))
-        decisive = clipped < DECISIVE * other_clipped and not denoised.only_signal  # which is clipped
+        decisive = clipped < DECISIVE * other_clipped and not denoised.only_signal  # large entries are clipped
         name = "fit" if tied or decisive else "denoised"
         outliers = "large entries are signal" if denoised.only_signal else f"{denoised.share:.1%} outliers"
         reason = (

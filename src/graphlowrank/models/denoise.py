@@ -110,7 +110,6 @@ def _denoise(
     X: Array, start: Array, folds: tuple[Array, Array], suspects: Array | None, judged: _Judged | None = None
 ) -> Denoised:
     seen = ~np.isnan(X)
-    known = np.where(seen, X, X.dtype.type(0))
     width, clip = float(np.ptp(X[seen])), LOSS_CLIP * float(np.nanmean(np.abs(X - np.nanmedian(X, axis=0))))
     wide = X.shape[0] < X.shape[1]
     judged = judged or _Judged(X, seen)
@@ -120,15 +119,7 @@ def _denoise(
         errors = np.abs(judged.X - (predicted.T if wide else predicted))[judged.mask]
         return float(np.mean(np.minimum(errors, clip) ** 2, dtype=np.float64))
 
-    def complete(predicted: Array) -> tuple[Array, Array, float]:
-        errors = np.where(seen, X - predicted, X.dtype.type(np.nan))
-        probability, share = outlier_probabilities(errors, width, filtered=suspects is not None)
-        if suspects is not None:
-            probability[seen & ~suspects] = 0.0
-        weight = (1 - probability).astype(X.dtype)
-        return weight * known + (1 - weight) * predicted, probability, share
-
-    filled, probability, share = complete(start)
+    filled, probability, share = replace_outliers(X, start, width, suspects)
     noise, base = 0.0, np.zeros_like(X)
     ridge = len(RIDGES) // 2 if first is None else RIDGES.index(first.ridge)
     for number in range(MAX_ROUNDS):
@@ -138,7 +129,7 @@ def _denoise(
         predicted, ridge = predict_left_out(long, around, folds[0], loss if first is None else None, ridge)
         predicted, base = (predicted.T, around.T) if wide else (predicted, around)
         before = filled
-        filled, probability, share = complete(predicted)
+        filled, probability, share = replace_outliers(X, predicted, width, suspects)
         inlier = seen & (probability < 0.5)
         if first is not None:
             predicted = np.where(judged.mask, first.predicted, predicted)
@@ -154,6 +145,21 @@ def _denoise(
     return Denoised(
         spectrum, predicted, filled, base, folds[1], RIDGES[ridge], probability, share, noise, error, around_neighbors
     )
+
+
+def replace_outliers(X: Array, predicted: Array, width: float, suspects: Array | None) -> tuple[Array, Array, float]:
+    """Replace entries that are missing, or far from their prediction, by it.
+
+    Returns the complete matrix (n, p), the probability (n, p) that an entry is an outlier, and their share. ``width``
+    is the range of the data; ``suspects`` as for :func:`denoise`.
+    """
+    seen = ~np.isnan(X)
+    errors = np.where(seen, X - predicted, X.dtype.type(np.nan))
+    probability, share = outlier_probabilities(errors, width, filtered=suspects is not None)
+    if suspects is not None:
+        probability[seen & ~suspects] = 0.0
+    weight = (1 - probability).astype(X.dtype)
+    return weight * np.where(seen, X, X.dtype.type(0)) + (1 - weight) * predicted, probability, share
 
 
 def _shrink(X: Array, filled: Array, base: Array, probability: Array, noise: float) -> tuple[Spectrum, float, bool]:

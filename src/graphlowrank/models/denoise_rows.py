@@ -1,8 +1,8 @@
-"""Denoise many rows by what was learned from some of them: the linear-time part of :mod:`.denoise`.
+"""Denoise many rows, some of which were denoised before: the linear-time part of :mod:`.denoise`.
 
-Some rows were denoised before. Their covariance and singular vectors predict the entries of the others, whose outliers
-and missing values are replaced. Then covariance and singular values of all rows are known, and treat every row again.
-Rows are visited in blocks, so the time is linear in their number; neighbors are always found among the first rows.
+In a first pass, covariance and singular vectors of those predict the entries of the others, whose outliers and missing
+values are replaced. In a second pass, covariance and singular values of all rows denoise every row. Rows are visited in
+blocks, so the time is linear in their number; neighbors are always found among the rows denoised before.
 """
 
 from dataclasses import dataclass, field
@@ -16,12 +16,11 @@ from ..decoders.scores import robust_scores
 from ..graphs.search import nearest_to
 from ..linalg.optimal_shrinkage import Spectrum, optimal_values
 from ..linalg.products import gram, product
-from ..preprocessing.outlier_probability import FEW, outlier_probabilities
-from .denoise import Denoised
+from ..preprocessing.outlier_probability import FEW
+from .denoise import Denoised, replace_outliers
 from .entry_regression import N_FOLDS, N_NEIGHBORS, unexplained
 
 MAX_START = 40  # directions of the first guess of a row, by least absolute deviations
-TINY = float(np.finfo(np.float32).tiny)
 START_TOL = 1e-2  # of that guess
 START_SHARE = 0.25  # of the features at most: more directions would fit outliers, too
 
@@ -84,7 +83,7 @@ class _Shrinkage:
 class RowDenoiser:
     """Predicts and denoises rows like those of ``first``, which has at least as many rows as columns.
 
-    It knows what ``first`` teaches, and after :meth:`learn` what all rows do that were added to its moments.
+    Covariance and singular values are those of ``first``, and after :meth:`learn` those of all rows that were added.
     """
 
     def __init__(self, first: Denoised, width: float) -> None:
@@ -100,7 +99,7 @@ class RowDenoiser:
         for fold in range(N_FOLDS):
             spectrum = Spectrum.of(first.filled[:, first.column_folds != fold])
             shrunk = spectrum.shrunk(first.noise)
-            gains = shrunk.values / np.maximum(spectrum.values[: len(shrunk.values)], TINY)
+            gains = shrunk.values / spectrum.values[: len(shrunk.values)]
             self.spaces.append((_Shrinkage(shrunk.mean, shrunk.right, gains), shrunk.left * shrunk.values))
         self.learn()
 
@@ -145,13 +144,7 @@ class RowDenoiser:
         """Replace entries that are missing, or far from their prediction."""
         if self.first.only_signal:
             suspects = np.zeros(X.shape, dtype=bool)
-        seen = ~np.isnan(X)
-        errors = np.where(seen, X - predicted, X.dtype.type(np.nan))
-        probability, _ = outlier_probabilities(errors, self.width, filtered=suspects is not None)
-        if suspects is not None:
-            probability[seen & ~suspects] = 0.0
-        weight = (1 - probability).astype(X.dtype)
-        return weight * np.where(seen, X, X.dtype.type(0)) + (1 - weight) * predicted
+        return replace_outliers(X, predicted, self.width, suspects)[0]
 
     def _base(self, filled: Array) -> Array:
         """Mean of the nearest rows among the first ones, found in the columns of other folds."""
