@@ -67,10 +67,14 @@ def recover_validated(X: Data, run: Run) -> Recovery:
     block = replace(block, scale=block.scale * float(unit), shift=block.shift * problem.unit)
     compressed = replace(found.compressed, block=block, samples=samples if n_solved == n else SampledNodes(None, kept))
     choices = [
-        Choice("n_components", low_rank.rank, "factors that are left of the estimate"),
+        Choice("n_components", low_rank.rank, "factors of the answer that are not negligible"),
         *answer.choices,
-        *(replace(one, reason="of the model") for one in found.choices if one.name.startswith("gamma")),
-        Choice("downsampling", f"{n_solved} of {n} samples", "all" if n_solved == n else "enough to denoise all"),
+        *(replace(one, reason="chosen for the fitted model") for one in found.choices if one.name.startswith("gamma")),
+        Choice(
+            "downsampling",
+            f"{n_solved} of {n} samples",
+            "all" if n_solved == n else "models are fitted to a part, all samples are denoised",
+        ),
         scaling_choice,
         outliers,
     ]
