@@ -73,7 +73,7 @@ def recover_validated(X: Data, run: Run) -> Recovery:
         Choice(
             "downsampling",
             f"{n_solved} of {n} samples",
-            "all" if n_solved == n else "models are fitted to a part, all samples are denoised",
+            "all" if n_solved == n else "a part is fitted, all are denoised",
         ),
         scaling_choice,
         outliers,
