@@ -70,11 +70,7 @@ def recover_validated(X: Data, run: Run) -> Recovery:
         Choice("n_components", low_rank.rank, "factors of the answer that are not negligible"),
         *answer.choices,
         *(replace(one, reason="chosen for the fitted model") for one in found.choices if one.name.startswith("gamma")),
-        Choice(
-            "downsampling",
-            f"{n_solved} of {n} samples",
-            "all" if n_solved == n else "a part is fitted, all are denoised",
-        ),
+        Choice("downsampling", f"{n_solved} of {n} samples", "all" if n_solved == n else "all are denoised"),
         scaling_choice,
         outliers,
     ]
