@@ -23,6 +23,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 HOST = f"{zlib.crc32(platform.node().encode()):08x}"
+ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")  # one of which every folder of zarr has
 GRACE = 60.0  # seconds during which a temporary folder without a lock may just have been made
 _ACCESS_LIST = "system.posix_acl_access"
 
@@ -127,6 +128,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             probe.touch()
         if is_special(target) and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def is_folder_with(path: Path, names: tuple[str, ...]) -> bool:
+    """Whether a path is a folder with a file of one of these names."""
+    return any((path / name).is_file() for name in names)
+
+
+def check_replaceable(path: Path, names: tuple[str, ...]) -> None:
+    """Raise FileExistsError if a path is a folder of other files, with none of these names."""
+    if path.is_dir() and any(path.iterdir()) and not is_folder_with(path, names):
+        raise FileExistsError(f"{path} is a folder of other files, which are not replaced.")
 
 
 @contextmanager

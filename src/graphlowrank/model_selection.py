@@ -22,8 +22,8 @@ from .linalg.svd import orthonormal_product
 from .models.denoise import Denoised, denoise, significant
 from .models.denoise_rows import RowDenoiser
 from .options import is_auto
-from .pipeline import check_outliers, filter_ends, recover, solve_whole
-from .preprocessing import Data, OutlierFilter
+from .pipeline import check_outliers, filter_ends, recover, replace_ends, solve_whole
+from .preprocessing import Data, OutlierFilter, Scaling
 from .preprocessing.sparse import power_of_two
 from .records import LossWeights, Recovery, Run
 from .sampling import SampledNodes
@@ -44,14 +44,7 @@ def recover_by_solver(X: Data, weights: LossWeights, run: Run) -> Recovery:
 
 def recover_validated(X: Data, run: Run) -> Recovery:
     """Recover a dense matrix by the model that predicts held-out entries best, or by denoising."""
-    with run.progress.stage("scaling"):
-        scaling, scaling_choice = auto.choose_recovery_scaling(X, run.options.scaling)
-        scaled = scaling.apply(X)
-    outliers = check_outliers(scaled, run)
-    filtered, ends = filter_ends(scaled, outliers, run)
-    unit = power_of_two(np.nanmax(np.abs(np.asarray(filtered))))  # squares must neither overflow nor underflow
-    problem = Problem(np.asarray(scaled), np.asarray(filtered), filtered.dtype.type(unit), ends)
-    run = run.changed(solver="frpcag", scaling="none", downsampling=(1, 1), robust_graphs=outliers.value is True)
+    problem, run = prepare(X, run)
     n, n_solved = len(problem.given), auto.n_solved(X.shape)
     kept = np.arange(n) if n_solved == n else np.sort(run.rng.choice(n, n_solved, replace=False))
     answer = solve_samples(problem, kept, run)
@@ -59,44 +52,83 @@ def recover_validated(X: Data, run: Run) -> Recovery:
     if n_solved < n:
         with run.progress.stage("decoding"):
             low_rank = extend(problem, kept, answer)
-    low_rank = low_rank.rescaled(float(unit), 0.0)
-    if scaling.shift is not None and scaling.scale is not None:
-        low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
-    found = answer.found
-    block, samples = found.compressed.block, found.compressed.samples
-    block = replace(block, scale=block.scale * float(unit), shift=block.shift * problem.unit)
-    compressed = replace(found.compressed, block=block, samples=samples if n_solved == n else SampledNodes(None, kept))
+    samples = answer.found.compressed.samples if n_solved == n else SampledNodes(None, kept)
+    return recovery_of(problem, answer, low_rank, samples)
+
+
+def prepare(X: Data, run: Run) -> tuple["Problem", Run]:
+    """Scale the data and filter values at the ends; return that, and the run of the models that are compared."""
+    with run.progress.stage("scaling"):
+        scaling, scaling_choice = auto.choose_recovery_scaling(X, run.options.scaling)
+        scaled = scaling.apply(X)
+    outliers = check_outliers(scaled, run)
+    filtered, ends = filter_ends(scaled, outliers, run)
+    unit = power_of_two(np.nanmax(np.abs(np.asarray(filtered))))  # squares must neither overflow nor underflow
+    steps = Steps(scaling, ends, filtered.dtype.type(unit), (scaling_choice, outliers))
+    problem = Problem(np.asarray(scaled), np.asarray(filtered), steps)
+    run = run.changed(solver="frpcag", scaling="none", downsampling=(1, 1), robust_graphs=outliers.value is True)
+    return problem, run
+
+
+def recovery_of(problem: "Problem", answer: "Answer", low_rank: LowRankMatrix, samples: SampledNodes) -> Recovery:
+    """Answer in the units of the data, with all choices; ``samples`` are those that were solved."""
+    steps, found, n = problem.steps, answer.found, low_rank.shape[0]
+    n_solved, unit = len(samples.indices), float(steps.unit)
+    block = found.compressed.block
+    block = replace(block, scale=block.scale * unit, shift=block.shift * steps.unit)
+    compressed = replace(found.compressed, block=block, samples=samples)
     choices = [
         Choice("n_components", low_rank.rank, "factors of the answer that are not negligible"),
         *answer.choices,
         *(replace(one, reason="chosen for the fitted model") for one in found.choices if one.name.startswith("gamma")),
         Choice("downsampling", f"{n_solved} of {n} samples", "all" if n_solved == n else "all are denoised"),
-        scaling_choice,
-        outliers,
+        *steps.choices,
     ]
-    return Recovery(compressed, found.solution, [Decoded(low_rank, 0, converged=True)], found.gammas, choices)
+    decoded = Decoded(steps.in_units_of_data(low_rank), 0, converged=True)
+    return Recovery(compressed, found.solution, [decoded], found.gammas, choices)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What is done to samples before they are denoised: scaling, a filter of values at the ends, and a unit."""
+
+    scaling: Scaling
+    ends: OutlierFilter | None
+    unit: Any  # that filtered data are divided by
+    choices: tuple[Choice, Choice]
+
+    def of(self, X: Array) -> "Problem":
+        """Return samples of the data as a problem."""
+        scaled = np.asarray(self.scaling.apply(X))
+        return Problem(scaled, scaled if self.ends is None else replace_ends(scaled, self.ends), self)
+
+    def in_units_of_data(self, low_rank: LowRankMatrix) -> LowRankMatrix:
+        """Undo unit and scaling."""
+        low_rank = low_rank.rescaled(float(self.unit), 0.0)
+        if self.scaling.shift is None or self.scaling.scale is None:
+            return low_rank
+        return low_rank.measured_in(self.scaling.scale, self.scaling.shift)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Data (n, p) before and after the filter of values at the ends, the unit they are divided by, and that filter."""
+    """Scaled data (n, p) before and after the filter of values at the ends."""
 
     given: Array
     filtered: Array
-    unit: Any
-    ends: OutlierFilter | None
+    steps: Steps
 
-    def all_of(self, rows: Array) -> Array:
+    def all_of(self, rows: Array | slice) -> Array:
         """Return the filtered samples."""
-        return self.filtered[rows] / self.unit
+        return self.filtered[rows] / self.steps.unit
 
-    def data(self, rows: Array) -> tuple[Array, Array | None]:
+    def data(self, rows: Array | slice) -> tuple[Array, Array | None]:
         """Return the samples without entries that the filter has replaced, and which entries may still be outliers."""
-        if self.ends is None:
+        if self.steps.ends is None:
             return self.all_of(rows), None
         given = self.given[rows]
         known = np.where(given == self.filtered[rows], self.all_of(rows), given.dtype.type(np.nan))
-        return known, ~self.ends.keeps(given)
+        return known, ~self.steps.ends.keeps(given)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,19 +22,19 @@ from .clustering import (
     Scores,
     Source,
     candidates,
+    cheapest,
     community_candidates,
     conductance,
     consensus,
     decode_labels,
     leading_directions,
     locally_scaled,
-    partition_cost,
     score_source,
     select,
     spectral_directions,
 )
 from .decoders import Decoded
-from .graphs import Graph, LaplacianKind, as_graph, knn_graph
+from .graphs import LaplacianKind, as_graph, knn_graph
 from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import is_auto
@@ -42,7 +42,19 @@ from .preprocessing import Data, OutlierFilter, Scaling, fit_imputer, fit_outlie
 from .preprocessing.block import ScaledData, sampled_block
 from .preprocessing.order import canonical_order
 from .preprocessing.sparse import transposed
-from .records import AxisGraph, AxisGraphs, Clustering, Clusters, Compressed, Gammas, LossWeights, Points, Recovery, Run
+from .records import (
+    AxisGraph,
+    AxisGraphs,
+    Clustering,
+    Clusters,
+    Compressed,
+    Gammas,
+    LossWeights,
+    Points,
+    Prepared,
+    Recovery,
+    Run,
+)
 from .reduction import reduce_graph, reduced_laplacian
 from .sampling import SampledNodes, draw, sample_nodes
 from .solvers.solution import Solution
@@ -105,21 +117,24 @@ def solve_whole(X: Data, weights: LossWeights, run: Run, *, tighten_tol: bool = 
 def cluster(X: Data, weights: LossWeights, run: Run) -> Clustering:
     """Cluster the samples: Algorithm 3, or a partition of low cost on the sample graph.
 
-    The answer does not depend on the order of the samples, unless there are very many, or the user gives a sample graph
-    or indices of samples.
+    The answer does not depend on the order of the samples, unless there are very many, or a graph or indices are given.
     """
-    if len(X) > ORDERED_UP_TO or run.options.given_samples():
-        return cluster_in_order(X, weights, run)
-    order = canonical_order(X)
-    ordered = X[order]
-    found = cluster_in_order(ordered, weights.of_samples(order), run)
-    return found.restored(order, X if found.points.X is ordered else found.points.X[inverse_order(order)])
+    order = None if len(X) > ORDERED_UP_TO or run.options.given_samples() else canonical_order(X)
+    ordered, weights = (X, weights) if order is None else (X[order], weights.of_samples(order))
+    prepared, run = prepare(ordered, run)
+    found = partition(prepared, build_graphs(prepared.points.X, run), weights, run)
+    if order is None:
+        return found
+    return found.restored(order, X if prepared.points.X is ordered else prepared.points.X[inverse_order(order)])
 
 
-def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
-    """Cluster the samples in the order in which they are."""
-    n_neighbors = auto.choose_n_neighbors(run.options, len(X))
-    run = replace(run, options=replace(run.options, n_neighbors=n_neighbors.value))
+def prepare(X: Data, run: Run, n_samples: int | None = None) -> tuple[Prepared, Run]:
+    """Choose and apply what comes before the graphs; return that and the run with the number of neighbors.
+
+    ``n_samples`` is given if X is a part of the samples.
+    """
+    n_neighbors = auto.choose_n_neighbors(run.options, n_samples or len(X))
+    run = run.changed(n_neighbors=n_neighbors.value)
     options, progress = run.options, run.progress
     # Outliers are judged in units of the features: one outlier would shrink all other entries of a scaled sample.
     units = auto.choose_units(X, options)
@@ -132,52 +147,49 @@ def cluster_in_order(X: Data, weights: LossWeights, run: Run) -> Clustering:
     points = points_for_distances(scaled, outliers, run, for_new_samples=True, applied=ends)
     with progress.stage("number of clusters"):
         count, structure = auto.choose_n_clusters(points.X, options, run.rng)
-    axes = build_graphs(points.X, run)
+    choices = count, structure, scaling_choice, n_neighbors, outliers
+    return Prepared(scaled, points, scaling, ends, *choices), run
+
+
+def partition(prepared: Prepared, axes: AxisGraphs, weights: LossWeights, run: Run) -> Clustering:
+    """Cluster prepared samples on their graphs: compress, solve, propose partitions and select one."""
+    options, count, X = run.options, prepared.count, prepared.X
     laplacian = auto.choose_laplacian(options, "clustering")
     draws: list[tuple[Compressed, Clusters]] = []
     for _ in range(options.n_draws):  # the same graphs; other samples and features
-        compressed = compress(scaled, axes, laplacian, weights, count.value, run)
+        compressed = compress(X, axes, laplacian, weights, count.value, run)
         by_graph = options.partition == "graph" and compressed.graphs[0] is not None
-        partition = cluster_by_graph if by_graph else cluster_by_k_means  # the latter is Algorithm 3
-        draws.append((compressed, partition(compressed, count.value, run)))
+        clustered = cluster_by_graph if by_graph else cluster_by_k_means  # the latter is Algorithm 3
+        draws.append((compressed, clustered(compressed, count.value, run)))
     graph = axes[0].graph
-    at = cheapest([one for _, one in draws], graph, count.value)
+    at, several = 0, len(draws) > 1
+    if several and graph is not None and not any(np.isnan(one.conductance) for _, one in draws):
+        at = cheapest([one.labels for _, one in draws], locally_scaled(graph.weights), count.value)
     compressed, best = draws[at]
     soft_labels = consensus([one.soft_labels for _, one in draws], at)
     value = best.conductance
-    if len(draws) > 1 and not np.isnan(value) and graph is not None:
+    if several and not np.isnan(value) and graph is not None:
         value = conductance(graph, soft_labels.argmax(axis=1), count.value)
-    chosen, by_gamma, by_scores = reasons_for(best.method, value, len(draws))
+    chosen, by_gamma, by_scores = auto.partition_reasons(best.method, value, len(draws))
     gamma_samples, gamma_features = auto.gamma_choices(options, best.gammas, None)
     choices = [
         count,
-        structure,
-        scaling_choice,
-        n_neighbors,
+        prepared.structure,
+        prepared.scaling_choice,
+        prepared.n_neighbors,
         *auto.compression_choices(options, X.shape, count.value, "clustering"),
         replace(gamma_samples, reason=by_gamma) if is_auto(options.gamma_samples) else gamma_samples,
         gamma_features,
         Choice("scores", best.scores, by_scores if is_auto(options.scores) else AS_GIVEN),
         Choice("partition", best.method, chosen if options.partition == "graph" else AS_GIVEN),
         Choice("n_draws", options.n_draws, AS_GIVEN),
-        outliers,
+        prepared.outliers,
     ]
     clusters = replace(
         best, soft_labels=soft_labels, conductance=value, n_iter=sum(one.n_iter for _, one in draws),
-        converged=all(one.converged for _, one in draws), alternatives=best.alternatives if len(draws) == 1 else (),
+        converged=all(one.converged for _, one in draws), alternatives=() if several else best.alternatives,
     )  # fmt: skip
-    return Clustering(compressed, clusters, count.value, structure, scaling, points, n_neighbors.value, choices)
-
-
-def reasons_for(method: str, conductance: float, n_draws: int) -> tuple[str, str, str]:
-    """Reasons for the partition, gamma_samples and the scores; ``conductance`` is NaN for Algorithm 3."""
-    if np.isnan(conductance):
-        return "default", "default", "default"
-    agrees = "most agreement with other candidates" if n_draws == 1 else f"consensus of {n_draws} draws"
-    chosen = f"conductance {conductance:.3f}, and {agrees}"
-    if method == "communities":
-        return chosen, "the last one tried: communities do not depend on it", "communities need none"
-    return chosen, chosen, chosen
+    return Clustering(compressed, clusters, prepared, choices)
 
 
 # --- stages, in the order of the data ---
@@ -197,7 +209,12 @@ def filter_ends(X: Data, outliers: Choice, run: Run) -> tuple[Data, OutlierFilte
         return X, None
     with run.progress.stage("imputation"):
         model = fit_outlier_filter(X, run.rng, at_ends=True)
-        return np.where(np.isnan(X), X, model.apply(X)), model
+        return replace_ends(X, model), model
+
+
+def replace_ends(X: Array, model: OutlierFilter) -> Array:
+    """Replace what the filter flags, but missing values."""
+    return np.where(np.isnan(X), X, model.apply(X))
 
 
 def points_for_distances(
@@ -238,9 +255,8 @@ def build_graph(points: Data, axis: AxisName, n_neighbors: int, run: Run) -> Axi
             graph = as_graph(given, points.shape[0], name=f"{axis}_graph").promoted(points.dtype)
         elif run.options.needs_graph(axis):
             width = auto.choose_bandwidth(run.options)
-            graph = knn_graph(
-                points, n_neighbors, bandwidth=width, neighbors=run.options.neighbors, random_state=run.rng
-            )
+            build = knn_graph if run.workspace is None else run.workspace.knn_graph
+            graph = build(points, n_neighbors, bandwidth=width, neighbors=run.options.neighbors, random_state=run.rng)
     return AxisGraph(graph, points, n_neighbors)
 
 
@@ -328,14 +344,6 @@ def decode(
         if scaling.shift is not None and scaling.scale is not None:
             low_rank = low_rank.measured_in(scaling.scale, scaling.shift)
         return replace(decoded, low_rank=low_rank)
-
-
-def cheapest(draws: list[Clusters], graph: Graph | None, n_clusters: int) -> int:
-    """Place of the partition of lowest cost; the first if the graph was not used."""
-    if len(draws) == 1 or graph is None or any(np.isnan(one.conductance) for one in draws):
-        return 0
-    evidence = locally_scaled(graph.weights)
-    return int(np.argmin([partition_cost(evidence, one.soft_labels.argmax(axis=1), n_clusters) for one in draws]))
 
 
 def cluster_by_k_means(compressed: Compressed, n_clusters: int, run: Run) -> Clusters:

@@ -11,6 +11,7 @@ from .auto import Choice
 from .clustering import Alternative
 from .decoders import Decoded
 from .graphs import Graph, LaplacianKind
+from .graphs.blocks import Workspace
 from .graphs.locality import inverse_order
 from .models import CompressedProblem
 from .options import Options
@@ -28,6 +29,7 @@ class Run:
     options: Options
     rng: np.random.RandomState
     progress: Progress
+    workspace: Workspace | None = None  # of data that stay on disk
 
     def changed(self, **options: Any) -> Self:
         """Return the same run with other options."""
@@ -107,6 +109,26 @@ class Clusters:
     converged: bool
     alternatives: tuple[Alternative, ...] = ()
 
+    @property
+    def labels(self) -> Array:
+        """Cluster of each sample."""
+        return self.soft_labels.argmax(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Samples before their graphs are built, what was chosen for them, and what was fitted to them."""
+
+    X: Data  # scaled
+    points: Points
+    scaling: Scaling
+    ends: OutlierFilter | None  # the filter of values at the ends of their range, if the data have passed it
+    count: Choice  # number of clusters
+    structure: Choice  # whether there are clusters at all
+    scaling_choice: Choice
+    n_neighbors: Choice
+    outliers: Choice
+
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
@@ -114,11 +136,7 @@ class Clustering:
 
     compressed: Compressed
     clusters: Clusters
-    n_clusters: int
-    structure: Choice  # whether there are clusters at all
-    scaling: Scaling
-    points: Points
-    n_neighbors: int
+    prepared: Prepared
     choices: list[Choice]
 
     def restored(self, order: Array, points: Data) -> Self:
@@ -129,5 +147,5 @@ class Clustering:
             self,
             clusters=replace(self.clusters, soft_labels=self.clusters.soft_labels[place], alternatives=alternatives),
             compressed=replace(self.compressed, samples=self.compressed.samples.restored(order)),
-            points=replace(self.points, X=points),
+            prepared=replace(self.prepared, points=replace(self.prepared.points, X=points)),
         )

@@ -15,9 +15,9 @@ MODULES = sorted(ROOT.rglob("*.py"))
 # Top to bottom: a module may import its own layer and the ones below it.
 LAYERS = [
     {"cli", "__main__"},
-    {"video", "tomography", "plots", "io", "anndata", "guarantees", "paper", "_warmup"},
+    {"video", "tomography", "plots", "anndata", "guarantees", "paper", "_warmup"},
     {"estimators"},
-    {"pipeline", "records", "model_selection", "embedding", "report"},
+    {"pipeline", "records", "model_selection", "embedding", "report", "outofcore", "io"},
     {"auto", "clustering", "options"},
     {"decoders", "models"},
     {"solvers", "reduction", "sampling", "layout", "datasets", "metrics"},
@@ -37,7 +37,7 @@ BASE = {
 }  # below all layers
 # Fits, videos and reconstructions save their pages from Python: report is below them and renders what it is given.
 # Plots have the colors of pages.
-IMPORTED_BY = {"io": {"cli"}, "report": {"cli", "video", "tomography", "estimators", "plots"}}
+IMPORTED_BY = {"io": {"cli", "outofcore"}, "report": {"cli", "video", "tomography", "estimators", "plots"}}
 
 FEATURES = {  # lines that were added to the 22,000, or removed, after the package was reshaped
     "files of models are checked": 266,

@@ -13,7 +13,7 @@ from graphlowrank import CompressiveClustering, CompressivePCA
 from graphlowrank.clustering import selection
 from graphlowrank.estimators import plan as plan_module
 from graphlowrank.estimators.plan import Plan, Stage, plan
-from graphlowrank.estimators.plan_memory import FitSize
+from graphlowrank.outofcore.sizes import FitSize
 
 RATES = {"scaling": 0.1, "sample graph": 1.0, "feature graph": 0.2, "reduction": 0.2, "decoding": 0.4}
 

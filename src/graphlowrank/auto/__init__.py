@@ -13,6 +13,7 @@
     n_kept                   samples and features that are kept
     n_laid_out, choose_n_epochs, n_negative   samples of the first layout of a map, its epochs and repulsions
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
+    partition_reasons        why a partition was selected
     rank_choice              rank of the answer: singular values above the noise
     choose_candidate, choose_estimate   model of recovery, and whether its solution or the denoised matrix is the answer
 """
@@ -32,6 +33,7 @@ from .graphs import (
 from .layout import FIRST_EPOCHS, FIRST_REPULSION, choose_n_epochs, n_laid_out, n_negative
 from .n_clusters import choose_n_clusters
 from .outliers import choose_outlier_filter
+from .partition import partition_reasons
 from .rank import rank_choice
 from .recovery_model import (
     CANDIDATES,
@@ -49,5 +51,5 @@ __all__ = [
     "choose_n_clusters", "choose_n_epochs", "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling",
     "choose_scaling", "choose_units", "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path",
     "label_options", "model_choices", "n_kept", "n_laid_out", "n_negative", "n_solved", "needs_validation",
-    "rank_choice", "validate_gammas", "why_not_validated",
+    "partition_reasons", "rank_choice", "validate_gammas", "why_not_validated",
 ]  # fmt: skip

@@ -15,16 +15,16 @@
 """
 
 from ..metrics import conductance
-from .communities import communities, locally_scaled, partition_cost
+from .communities import cheapest, communities, locally_scaled, partition_cost
 from .kmeans import Scores, k_means, leading_directions, spectral_directions
-from .labels import Labels, cluster_means, consensus, decode_labels, memberships_of_new
+from .labels import Labels, block_means, cluster_means, consensus, decode_labels, memberships_of_new
 from .refinement import merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, Source, candidates, community_candidates, score_source, select
 from .weaknesses import weaknesses
 
 __all__ = [
-    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "candidates", "cluster_means",
-    "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
+    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "block_means", "candidates", "cheapest",
+    "cluster_means", "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
     "leading_directions", "locally_scaled", "memberships_of_new", "merge", "modularity_path", "partition_cost",
     "refine", "score_source", "select", "spectral_directions", "weaknesses",
 ]  # fmt: skip

@@ -4,6 +4,8 @@ The edge weights are scaled locally first, since a global kernel gives dense reg
 chosen on the sets of docs/choices.md; MNIST 70000 was held out.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -66,6 +68,11 @@ def partition_cost(weights: sp.csr_array, labels: Array, n_clusters: int) -> flo
     """
     outside, modularity = conductance_and_modularity(weights, labels, n_clusters, min_share=MIN_SHARE)
     return outside + 1 - 1 / n_clusters - modularity
+
+
+def cheapest(partitions: Sequence[Array], weights: sp.csr_array, n_clusters: int) -> int:
+    """Place of the partition of lowest cost among labels (n,) of the nodes of a graph."""
+    return int(np.argmin([partition_cost(weights, labels, n_clusters) for labels in partitions]))
 
 
 def repeated_communities(

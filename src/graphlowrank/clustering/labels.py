@@ -1,6 +1,6 @@
 """Cluster labels: of all samples from the kept ones (Algorithm 3), consensus of several draws, and of new samples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,6 +149,18 @@ def cluster_means(X: Data, labels: Array, n_clusters: int) -> Array:
         mean = _observed_mean(X[labels == number])
         means[number] = np.where(np.isnan(mean), everything, mean)
     return means
+
+
+def block_means(blocks: Iterable[tuple[Array, Array]], n_clusters: int) -> Array:
+    """Return the same for blocks of rows (m, p) and their labels (m,)."""
+    sums = counts = np.zeros((n_clusters, 1))
+    for X, labels in blocks:
+        observed = ~np.isnan(X)
+        members = sp.csr_array((np.ones(len(X)), (labels, np.arange(len(X)))), shape=(n_clusters, len(X)))
+        sums = sums + members @ np.where(observed, X, 0.0).astype(np.float64)
+        counts = counts + members @ observed.astype(np.float64)
+    everything = sums.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), everything)
 
 
 def _complete_means(X: Array, labels: Array, n_clusters: int) -> Array:

@@ -1,15 +1,21 @@
 """A large low-rank matrix held by its factors."""
 
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from .._checks import check_floats
+from .._files import ZARR_FILES, check_replaceable, placing
 from .._threads import single_threaded_libraries
 from .._typing import Array
+from ..linalg.blocks import row_blocks
 from ..linalg.optimal_shrinkage import Spectrum
 from ..linalg.products import product
+
+CHUNK_ENTRIES = 2**22  # of a dask array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,7 +28,8 @@ class LowRankMatrix:
     Attributes
     ----------
     left, right
-        (n_samples, k) and (n_features, k) orthonormal factors of samples and features.
+        (n_samples, k) and (n_features, k) orthonormal factors of samples and features. ``left`` is a dask array if the
+        matrix was recovered from data that are not in memory: its rows are computed when they are asked for.
     singular_values
         (k,) decreasing.
     offset
@@ -40,7 +47,7 @@ class LowRankMatrix:
     array([2.449, 3.449])
     """
 
-    left: Array
+    left: Any  # array, or dask array
     singular_values: Array
     right: Array
     offset: Array
@@ -101,7 +108,28 @@ class LowRankMatrix:
     @single_threaded_libraries()
     def to_array(self) -> Array:
         """Decode every entry into an (n_samples, n_features) array."""
-        return product(self.scores, self._directions.T) + self.offset
+        return product(np.asarray(self.scores), self._directions.T) + self.offset
+
+    def to_dask(self) -> Any:
+        """Return the matrix as a dask array, whose chunks are decoded when they are computed."""
+        import dask.array as da
+
+        rows = row_blocks(*self.shape, entries=CHUNK_ENTRIES)
+        chunks = (tuple(block.stop - block.start for block in rows), self.rank)
+        scores = da.from_array(self.scores, chunks=chunks) if isinstance(self.left, np.ndarray) else self.scores
+        return scores @ self._directions.T + self.offset
+
+    def to_zarr(self, path: str | os.PathLike[str]) -> None:
+        """Write the matrix to a folder of zarr, chunk by chunk; an interrupted write leaves none.
+
+        Parameters
+        ----------
+        path
+            Folder to write; an older zarr array of that name is replaced.
+        """
+        check_replaceable(Path(path), ZARR_FILES)
+        with placing(path) as place:
+            self.to_dask().to_zarr(str(place))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: FBT001
         """Decode for ``np.asarray``."""
@@ -114,7 +142,7 @@ class LowRankMatrix:
     def __getitem__(self, index: Any) -> Array:
         """Decode the entries that numpy's indexing rules name."""
         rows, columns = _two_indices(index)
-        left = self.left[rows] * self.singular_values
+        left = np.asarray(self.left[rows]) * self.singular_values
         right, offset = self.right[columns], self.offset[columns]
         if self.units is not None:
             right = right * self.units[columns][..., None]
@@ -143,7 +171,7 @@ class LowRankMatrix:
     def __rmatmul__(self, other: Array) -> Array:
         """``other @ M`` without decoding M."""
         other = np.asarray(other)
-        return (other @ self.scores) @ self._directions.T + other.sum(axis=-1, keepdims=True) * self.offset
+        return np.asarray(other @ self.scores) @ self._directions.T + other.sum(axis=-1, keepdims=True) * self.offset
 
     def __repr__(self) -> str:
         return f"LowRankMatrix(shape={self.shape}, rank={self.rank})"

@@ -6,7 +6,7 @@ class: scikit-learn reads them from the generated ``__init__``. Each estimator's
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal, Self, TypeVar
 
@@ -22,17 +22,23 @@ from .._progress import Progress
 from .._threads import limit_threads
 from .._typing import AXES, Array, MatrixLike, RandomState
 from ..auto import Choice
+from ..decoders import LowRankMatrix
 from ..decoders.scores import component_samples, component_scores
 from ..graphs import Graph, as_graph
+from ..graphs.blocks import Workspace
 from ..linalg.blocks import map_row_blocks
 from ..linalg.svd import leading_svd
 from ..models.checks import check_mask
 from ..options import Options, check_count, check_number, is_auto
+from ..outofcore.extension import chunked
+from ..outofcore.sources import Source, is_lazy
+from ..outofcore.two_level import low_rank_of_scores
 from ..preprocessing import Data, as_shifted_sparse, has_missing, is_sparse
 from ..preprocessing.missing import check_observed
 from ..preprocessing.sparse import canonical_csr
 from ..records import Compressed, LossWeights, Run
 from ..sampling import check_indices
+from ._large import FitsLarge, fits_large, row_wise
 from .fit_report import FitReport, graph_summary
 from .persistence import save
 
@@ -41,7 +47,7 @@ Result = TypeVar("Result")
 DTYPES = [np.float64, np.float32]
 
 
-class GraphEstimator(BaseEstimator):
+class GraphEstimator(FitsLarge, BaseEstimator):
     """Validates input and options, and runs the pipeline with the estimator's threads, seed and progress."""
 
     random_state: RandomState
@@ -62,6 +68,9 @@ class GraphEstimator(BaseEstimator):
     def _options(self) -> Options:
         """Options of the pipeline among this estimator's parameters, checked."""
         return Options.of(self.get_params(deep=False))
+
+    def _large_options(self) -> Options:
+        return self._options()
 
     def _validated(self, X: MatrixLike, mask: ArrayLike | None = None, **options: Any) -> Any:
         """Check the data by scikit-learn with its ``options``; entries that a mask excludes become NaN."""
@@ -120,7 +129,8 @@ class GraphEstimator(BaseEstimator):
         path
             File to write, under exactly this name; missing folders are created. An existing file is replaced only once
             the new one is complete. It stays if saving fails: TypeError if a value cannot be stored, such as a
-            function, OSError if the file cannot be written.
+            function, OSError if the file cannot be written. Attributes that are dask arrays are not stored: write them
+            by their ``to_zarr``.
         """
         save(self, path)
 
@@ -152,9 +162,9 @@ class GraphEstimator(BaseEstimator):
         """Return the same for callers of ``_repr_html_``, which scikit-learn makes a property."""
         return str(self._repr_mimebundle_()["text/html"])
 
-    def _run(self, options: Options, work: Callable[[Run], Result]) -> Result:
+    def _run(self, options: Options, work: Callable[[Run], Result], workspace: Workspace | None = None) -> Result:
         """Call ``work`` with the options, seed and progress of this fit; store the seconds of each stage."""
-        run = Run(options, check_random_state(self.random_state), Progress(self.verbose))
+        run = Run(options, check_random_state(self.random_state), Progress(self.verbose), workspace)
         with limit_threads(options.n_jobs):
             result = work(run)
         self.stage_seconds_ = run.progress.seconds
@@ -193,6 +203,7 @@ class PipelineEstimator(GraphEstimator):
         """Call the pipeline with checked data, store the answer, and return the choices to report."""
         raise NotImplementedError
 
+    @fits_large
     def fit(
         self,
         X: MatrixLike,
@@ -267,6 +278,7 @@ class ComponentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gr
         if self.n_components is not None:
             check_count(self.n_components, "n_components", at_most=at_most, what=what)
 
+    @row_wise
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the samples (n_samples, n_features) with the scores ``X``.
 
@@ -298,6 +310,7 @@ class LowRankTransformer(ComponentTransformer):
     huber_delta: float
     n_jobs: int | None
 
+    @row_wise
     def transform(self, X: MatrixLike) -> Array:
         """Scores (n_samples, n_components_) of samples on the components, by regression with the model's loss.
 
@@ -318,6 +331,8 @@ class LowRankTransformer(ComponentTransformer):
     ) -> Array:
         """Fit the model, and return the scores of its samples as :meth:`transform` does."""
         self.fit(X, y, mask=mask, **fit_params)
+        if is_lazy(X):
+            return self.transform(X)
         return self._scores(self._validated(X, mask, reset=False))
 
     def _scores(self, X: Data) -> Array:
@@ -327,6 +342,18 @@ class LowRankTransformer(ComponentTransformer):
             return component_scores(
                 X, self.components_, self.offset_, self.feature_scale_, loss=self.loss, huber_delta=delta
             )
+
+    def _extend_attributes(self, source: Source) -> None:
+        """Replace the matrix of the samples that were fitted by that of all: its scores are those of transform."""
+        scores = self.extend("transform", source)
+        self.low_rank_ = low_rank_of_scores(scores, self.components_, self.offset_, self.feature_scale_)
+        self.singular_values_ = self.low_rank_.singular_values
+        self.components_, self.offset_ = self.low_rank_.right.T, self.low_rank_.offset
+        self.__dict__.pop("sparse_", None)  # of the samples that were fitted
+
+    def _chunk_attributes(self, source: Source) -> None:
+        if isinstance(self.low_rank_, LowRankMatrix):
+            self.low_rank_ = replace(self.low_rank_, left=chunked(self.low_rank_.left, source))
 
     def _store_low_rank(self, low_rank: Array) -> None:
         """Store the matrix, and its leading directions around its mean."""

@@ -1,9 +1,10 @@
 """Clustering of compressed data."""
 
 import warnings
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -13,11 +14,20 @@ from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
 from ..clustering import cluster_means, memberships_of_new, weaknesses
 from ..exceptions import WeakClustersWarning
+from ..graphs.blocks import Workspace
 from ..options import PUBLISHED, Options
+from ..outofcore.clustering import cluster_blocks, means_of_blocks
+from ..outofcore.extension import chunked
+from ..outofcore.method import Task
+from ..outofcore.settings import current_settings
+from ..outofcore.sources import Source
+from ..outofcore.storage import store_rows, work_folder
+from ..outofcore.tasks import active_client, map_on
 from ..pipeline import cluster
 from ..preprocessing import Data
-from ..records import LossWeights
+from ..records import Clustering, LossWeights, Run
 from ._base import PipelineEstimator
+from ._large import Fit, row_wise
 from ._points import ComparesSamples
 
 
@@ -158,6 +168,8 @@ class CompressiveClustering(
     variant: str = "default"
 
     _accepts_sparse = True
+    _task: ClassVar[Task] = "cluster"
+    _finds_groups = True
 
     @classmethod
     def as_published(
@@ -189,26 +201,75 @@ class CompressiveClustering(
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=True)
         found = self._run(options, lambda run: cluster(X, weights, run))
-        clusters = found.clusters
+        self._store_answer(found)
+        self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        self._warn_if_weak(found)
+        return found.choices
+
+    def _store_answer(self, found: Clustering) -> None:
+        clusters, prepared = found.clusters, found.prepared
         self._store_compressed(found.compressed, n_iter=clusters.n_iter, converged=clusters.converged)
         self.soft_labels_ = clusters.soft_labels
         self.labels_ = clusters.soft_labels.argmax(axis=1)
         self.confidence_ = clusters.soft_labels.max(axis=1)
         self.conductance_ = clusters.conductance
-        self.n_clusters_, self.scaling_, self.scores_ = found.n_clusters, found.scaling.kind, clusters.scores
+        self.n_clusters_, self.scaling_, self.scores_ = prepared.count.value, prepared.scaling.kind, clusters.scores
         self.gamma_samples_, self.gamma_features_ = clusters.gammas
         self.rank_ = clusters.rank
-        self._n_neighbors = found.n_neighbors
-        self._store_points(found.points, found.scaling)
-        self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
+        self._n_neighbors = prepared.n_neighbors.value
+        self._store_points(prepared.points, prepared.scaling)
         self.alternatives_ = clusters.alternatives
-        no_structure = "" if found.structure.value else found.structure.reason
+
+    # --- data that do not fit in memory ---
+
+    def _why_not_out_of_core(self, source: Source, options: Options, weights: LossWeights) -> str | None:
+        return None if options.needs_graph("sample") else "clusters out of core come from a sample graph"
+
+    def _fit_out_of_core(self, source: Source, fit: Fit, size: int, weights: LossWeights) -> None:
+        options, settings, client = self._options(), current_settings(), active_client()
+        self.n_features_in_ = source.shape[1]
+        check_sizes(options, source.shape, clustering=True)
+        with work_folder(settings, client) as folder:
+            workspace = Workspace(folder, map_on(client), settings.memory)
+
+            def work(run: Run) -> tuple[Clustering, Array]:
+                with run.progress.stage("rows on disk"):
+                    X = store_rows(source, folder)
+                found = cluster_blocks(X, weights, run)
+                return found, means_of_blocks(X, found.clusters.labels, found.prepared.count.value)
+
+            found, centers = self._run(options, work, workspace)
+            kept, points = found.compressed.samples.indices, found.prepared.points
+            points = replace(points, X=points.X[kept])
+        self._store_answer(replace(found, prepared=replace(found.prepared, points=points)))
+        self._point_labels = self.soft_labels_[kept]
+        self.cluster_centers_ = centers.astype(points.X.dtype)
+        self._summarize(points.X, found.choices)
+        self._warn_if_weak(found)
+        self._chunk_attributes(source)
+
+    def _extend_attributes(self, source: Source) -> None:
+        self._point_labels = self.soft_labels_
+        self.soft_labels_ = self.extend("transform", source)
+        self.labels_, self.confidence_ = self.soft_labels_.argmax(axis=1), self.soft_labels_.max(axis=1)
+
+    def _chunk_attributes(self, source: Source) -> None:
+        self._point_labels = vars(self).get("_point_labels", self.soft_labels_)
+        for name in ("soft_labels_", "labels_", "confidence_"):
+            setattr(self, name, chunked(getattr(self, name), source))
+
+    def _shape_of_rows(self, method: str, dtype: np.dtype[Any]) -> tuple[int | None, Any]:
+        return (None, np.int64) if method == "predict" else (self.n_clusters_, dtype)
+
+    def _warn_if_weak(self, found: Clustering) -> None:
+        structure = found.prepared.structure
+        no_structure = "" if structure.value else structure.reason
         for sentence in weaknesses(
             self.labels_, self.n_clusters_, self.points_, self.conductance_, self.alternatives_, no_structure
         ):
-            warnings.warn(sentence, WeakClustersWarning, stacklevel=3)
-        return found.choices
+            warnings.warn(sentence, WeakClustersWarning, stacklevel=4)
 
+    @row_wise
     def predict(self, X: MatrixLike) -> Array:
         """Cluster (n_samples,) of new samples, from their nearest training samples.
 
@@ -224,6 +285,7 @@ class CompressiveClustering(
         X = self._validated(X, reset=False)
         return self._memberships(X).argmax(axis=1)
 
+    @row_wise
     def transform(self, X: MatrixLike) -> Array:
         """Membership (n_samples, n_clusters_) of samples in each cluster, from their nearest training samples.
 
@@ -244,4 +306,5 @@ class CompressiveClustering(
 
     def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
-            return memberships_of_new(self._points_of_new(X), self.points_, self.soft_labels_, self._n_neighbors)
+            labels = vars(self).get("_point_labels", self.soft_labels_)
+            return memberships_of_new(self._points_of_new(X), self.points_, labels, self._n_neighbors)

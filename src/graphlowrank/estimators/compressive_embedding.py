@@ -13,8 +13,11 @@ from ..embedding import Embedding, Neighborhood, embed
 from ..graphs import Graph
 from ..layout import place_new
 from ..options import Options, check_count, is_auto
+from ..outofcore.extension import chunked
+from ..outofcore.sources import Source
 from ..preprocessing import Data
 from ._base import GraphEstimator
+from ._large import fits_large, row_wise
 from ._points import ComparesSamples
 
 MAX_DIMENSIONS = 100  # a map of more is none
@@ -104,6 +107,7 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
             raise ValueError("sample_graph must be 'knn', a Graph or a weight matrix: a map needs neighbors.")
         return super()._options()
 
+    @fits_large
     def fit(
         self, X: MatrixLike, y: object = None, *, mask: ArrayLike | None = None, model: GraphEstimator | None = None
     ) -> Self:
@@ -148,6 +152,7 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         """Find the map of the samples in ``X``, and return it: ``embedding_``."""
         return self.fit(X, y, mask=mask, model=model).embedding_
 
+    @row_wise
     def transform(self, X: MatrixLike) -> Array:
         """Positions (n_samples, n_components) of samples on the map, which stays as it is.
 
@@ -162,7 +167,16 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         with limit_threads(self.n_jobs):
-            return place_new(self._points_of_new(X), self.points_, self.embedding_, self._n_neighbors, self._seed)
+            positions = vars(self).get("_point_positions", getattr(self, "embedding_", None))
+            return place_new(self._points_of_new(X), self.points_, positions, self._n_neighbors, self._seed)
+
+    def _extend_attributes(self, source: Source) -> None:
+        self._point_positions = self.embedding_
+        self.embedding_ = self.extend("transform", source)
+
+    def _chunk_attributes(self, source: Source) -> None:
+        self._point_positions = self.embedding_
+        self.embedding_ = chunked(self.embedding_, source)
 
     @property
     def _n_features_out(self) -> int:

@@ -2,19 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..auto import PUBLISHED_TOL, Choice, check_sizes
+from ..auto import PUBLISHED_TOL, Choice, check_sizes, why_not_validated
 from ..model_selection import recover_by_solver
-from ..options import PUBLISHED, Options, check_choice
+from ..options import PUBLISHED, Options, check_choice, is_auto
+from ..outofcore.clustering import prepared_size
+from ..outofcore.method import Task
+from ..outofcore.recovery import recover_blocks
+from ..outofcore.sources import Source
+from ..outofcore.two_level import draw_part
 from ..preprocessing import Data
-from ..records import LossWeights
+from ..records import LossWeights, Recovery, Run
 from ._base import LowRankTransformer, PipelineEstimator
+from ._large import Fit
 
 
 @dataclass(eq=False, repr=False)
@@ -147,6 +153,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     variant: str = "default"
 
     _accepts_sparse = True
+    _task: ClassVar[Task] = "recover"
 
     @classmethod
     def as_published(
@@ -188,6 +195,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=False)
         found = self._run(options, lambda run: recover_by_solver(X, weights, run))
+        self._store_answer(found)
+        return found.choices
+
+    def _store_answer(self, found: Recovery) -> None:
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self.draws_ = tuple(draw.low_rank for draw in found.draws)
         self.low_rank_ = low_rank = self.draws_[0]
@@ -196,7 +207,33 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         self.n_components_ = low_rank.rank
         self.offset_, self.feature_scale_ = low_rank.offset, low_rank.units
         self.gamma_samples_, self.gamma_features_ = found.gammas
-        return found.choices
+
+    def _why_not_out_of_core(self, source: Source, options: Options, weights: LossWeights) -> str | None:
+        if not is_auto(options.solver):
+            return f"recovery out of core compares models, and solver={options.solver!r} is given"
+        return why_not_validated(options, source.array, weighted=weights.any())
+
+    def _fit_out_of_core(self, source: Source, fit: Fit, size: int, weights: LossWeights) -> None:
+        options = self._options()
+        self.n_features_in_ = source.shape[1]
+        check_sizes(options, source.shape, clustering=False)
+
+        def work(run: Run) -> Recovery:
+            with run.progress.stage("draw of samples"):
+                part = draw_part(source, prepared_size(source.shape), run.rng)
+            return recover_blocks(source, part, run)
+
+        found = self._run(options, work)
+        self._store_answer(found)
+        self._summarize(found.compressed.block.X, found.choices)
+
+    def _extend_attributes(self, source: Source) -> None:
+        super()._extend_attributes(source)
+        self.draws_ = (self.low_rank_,)
+
+    def _chunk_attributes(self, source: Source) -> None:
+        super()._chunk_attributes(source)
+        self.draws_ = (self.low_rank_, *self.draws_[1:])
 
     def error_bars(self, rows: slice | ArrayLike = slice(None)) -> Array:
         """Return the standard deviation (n_rows, n_features) of the recovered entries over the draws.

@@ -17,9 +17,12 @@ from ..graphs import Graph, LaplacianKind
 from ..models import Embedding, NonNegativeFactors, solve_glpca, solve_gnmf, solve_mmf
 from ..models.gnmf import nonnegative_scores
 from ..options import MAX_GAMMA, check_choice, check_number
+from ..outofcore.extension import chunked
+from ..outofcore.sources import Source
 from ..pipeline import build_graph
 from ..records import Run
 from ._base import ComponentTransformer
+from ._large import fits_large, row_wise
 
 SPARSE_GRAPH_DIRECTIONS = 50  # sparse samples are compared in this many leading singular directions
 
@@ -51,6 +54,7 @@ class GraphEmbedding(ComponentTransformer):
         reason = "default" if self.n_components is None else AS_GIVEN
         return [Choice("n_components", self.n_components_, reason)]
 
+    @fits_large
     def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Factorize ``X``.
 
@@ -80,6 +84,7 @@ class GraphEmbedding(ComponentTransformer):
         self._summarize(data, self._choices())
         return self
 
+    @row_wise
     def transform(self, X: MatrixLike) -> Array:
         """Scores (n_samples, n_components_) of samples on the components, by least squares; the graph is not used.
 
@@ -93,6 +98,12 @@ class GraphEmbedding(ComponentTransformer):
         """
         check_is_fitted(self)
         return self._scores(self._validated(X, reset=False, **self._checks))
+
+    def _extend_attributes(self, source: Source) -> None:
+        self.embedding_ = self.extend("transform", source)
+
+    def _chunk_attributes(self, source: Source) -> None:
+        self.embedding_ = chunked(self.embedding_, source)
 
     def _scores(self, X: Array) -> Array:
         return least_squares_scores(X, self.components_, self.offset_)

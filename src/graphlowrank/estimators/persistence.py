@@ -23,7 +23,9 @@ from .._checks import check_compressed
 from .._files import invalid_file, reading, writing
 from .._typing import Array
 from .._version import __version__
+from ..decoders import LowRankMatrix
 from ..graphs import Graph
+from ..outofcore.sources import is_lazy
 from .records import ATTRIBUTES, RECORDS, RENAMED_ATTRIBUTES, check_fitted, rename
 
 FORMAT = "graphlowrank model"
@@ -45,6 +47,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"only estimators of graphlowrank can be saved; got {cls.__name__}.")
     parameters = model.get_params(deep=False)
     attributes = {name: value for name, value in vars(model).items() if name not in parameters}
+    lazy = [name for name, value in attributes.items() if has_lazy_part(value)]
+    if lazy:
+        attributes = {name: value for name, value in attributes.items() if name not in lazy} | {"_not_saved": lazy}
     packer = Packer()
     content = {
         "format": FORMAT,
@@ -62,6 +67,13 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         for name, array in packer.arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 npy_format.write_array(entry, array, version=(1, 0), allow_pickle=False)
+
+
+def has_lazy_part(value: Any) -> bool:
+    """Whether an attribute is, or holds, a dask array."""
+    if isinstance(value, tuple):
+        return any(map(has_lazy_part, value))
+    return is_lazy(value.left if isinstance(value, LowRankMatrix) else value) and not isinstance(value, str)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -17,12 +17,12 @@ from ..clustering.selection import n_community_runs, n_interpolated, n_k_means
 from ..exceptions import WeakClustersWarning
 from ..graphs.search import compares_all_pairs
 from ..options import Options, check_choice, check_count, is_auto
+from ..outofcore.sizes import FitSize
 from ..pipeline import FEATURE_GRAPH_SAMPLES
 from ..preprocessing import imputer, outlier_filter
 from ..preprocessing.counts import float_type
 from ..preprocessing.sparse import as_shifted_sparse
 from . import CompressiveClustering, CompressivePCA
-from .plan_memory import FitSize
 
 Task = Literal["cluster", "recover"]
 

@@ -68,12 +68,14 @@ WHOLE, REAL = (int, np.integer), (int, float, np.integer, np.floating)
 class Attribute:
     """Type, shape and range of an attribute."""
 
-    shape: str = ""  # n samples, p features, k components, c clusters, s kept samples, f kept features
+    # n samples, q points that new samples are compared with, p features, k components, c clusters, s kept samples,
+    # f kept features
+    shape: str = ""
     kinds: tuple[type, ...] = (np.ndarray,)
     dtypes: tuple[np.dtype[Any], ...] = FLOATS  # of an array
     least: float = -np.inf
     below: str = ""  # the size that indices are less than
-    each: Any = object  # tuple or dict if the attribute holds such values
+    each: Any = object  # tuple, list or dict if the attribute holds such values
     optional: bool = False  # a number that is NaN where it is not known
 
     def check(self, value: Any, name: str, sizes: dict[str, int]) -> None:
@@ -99,7 +101,7 @@ class Attribute:
 def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
     """Raise ValueError unless the attributes of an estimator fit together; one that was not fitted has none."""
     needed = [name for has, names in NEEDED.items() if hasattr(cls, has) for name in names if not hasattr(cls, name)]
-    missing = [name for name in needed if name not in attributes]
+    missing = [name for name in needed if name not in attributes and name not in attributes.get("_not_saved", ())]
     if missing and attributes.keys() & ATTRIBUTES.keys() - {"_sklearn_output_config"}:
         raise ValueError(f"it lacks {', '.join(missing)}.")
     sizes: dict[str, int] = {}
@@ -109,9 +111,12 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
             continue
         if not isinstance(value, attribute.each):
             raise ValueError(f"{name} must not be of type {type(value).__name__}.")
-        values = value if attribute.each is tuple else value.values() if attribute.each is dict else (value,)
+        values = value if attribute.each in (tuple, list) else value.values() if attribute.each is dict else (value,)
         for one in values:
             attribute.check(one, name, sizes)
+    own = {"_point_labels", "_point_positions"} & attributes.keys()
+    if "points_" in attributes and not own and sizes["q"] != sizes.get("n", sizes["q"]):
+        raise ValueError(f"points_ must have {sizes['n']} rows, got {sizes['q']}.")
     summary = attributes.get("_fit_summary", {"data": "", "choices": ()})
     data, choices = summary.get("data"), summary.get("choices")
     if not (isinstance(data, str) and isinstance(choices, tuple) and all(isinstance(one, Choice) for one in choices)):
@@ -143,7 +148,7 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
 
 ATTRIBUTES = {  # of all estimators, those that set sizes first
     "n_features_in_": Attribute("p", WHOLE, least=1), "feature_names_in_": Attribute("p", dtypes=(np.dtype(object),)),
-    "points_": Attribute("np", (np.ndarray, ShiftedSparse)), "low_rank_": Attribute("np", (np.ndarray, LowRankMatrix)),
+    "points_": Attribute("qp", (np.ndarray, ShiftedSparse)), "low_rank_": Attribute("np", (np.ndarray, LowRankMatrix)),
     "draws_": Attribute("np", (LowRankMatrix,), each=tuple), "sparse_": Attribute("np"),
     "components_": Attribute("kp"), "embedding_": Attribute("nk"), "singular_values_": Attribute("k", least=0),
     "n_components_": Attribute("k", WHOLE, least=0), "n_clusters_": Attribute("c", WHOLE, least=1),
@@ -159,6 +164,8 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "converged_": Attribute("", (bool, np.bool_)), "stage_seconds_": Attribute("", REAL, each=dict),
     "_fit_summary": Attribute("", (dict,)), "_sklearn_output_config": Attribute("", (str,), each=dict),
     "_scaling": Attribute("p", (Scaling,)), "_distance_model": Attribute("p", (LowRankImputer, OutlierFilter)),
+    "_point_labels": Attribute("qc", least=0), "_point_positions": Attribute("qk"),
+    "fitted_rows_": Attribute("r", dtypes=INDICES, least=0), "_not_saved": Attribute("", (str,), each=list),
     "_n_neighbors": Attribute("", WHOLE, least=1), "_seed": Attribute("", WHOLE, least=0),
 }  # fmt: skip
 OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}

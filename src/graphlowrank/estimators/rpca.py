@@ -15,6 +15,7 @@ from ..preprocessing import observed_mask
 from ..preprocessing.robust_statistics import robust_mean_absolute_deviation
 from ..records import Run
 from ._base import LowRankTransformer
+from ._large import fits_large
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,6 +35,7 @@ class LowRankPlusSparseTransformer(LowRankTransformer):
     def _solve(self, X: Array, settings: dict[str, Any], run: Run) -> LowRankPlusSparse:
         raise NotImplementedError
 
+    @fits_large
     def fit(self, X: MatrixLike, y: object = None, *, mask: ArrayLike | None = None) -> Self:
         """Decompose ``X``.
 

@@ -66,7 +66,7 @@ def knn_graph(
     with limit_threads(n_jobs):
         points = impute(points, check_random_state(0))
         found = search_neighbors(points, n_neighbors, engine=neighbors, random_state=random_state)
-    return _graph_of(*found, bandwidth)
+    return graph_of_neighbors(*found, bandwidth)
 
 
 def _checked_points(X: ArrayLike | Data | sp.sparray) -> Data:
@@ -81,7 +81,9 @@ def _checked_points(X: ArrayLike | Data | sp.sparray) -> Data:
     return checked
 
 
-def _graph_of(distances: Array, indices: Array, order: Array | None, bandwidth: float | Literal["published"]) -> Graph:
+def graph_of_neighbors(
+    distances: Array, indices: Array, order: Array | None, bandwidth: float | Literal["published"]
+) -> Graph:
     """Symmetric graph of neighbor lists (n, k) with Gaussian edge weights."""
     mean = float(distances.mean(dtype=np.float64))
     if bandwidth == "published":

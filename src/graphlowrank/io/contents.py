@@ -16,8 +16,8 @@ USUAL_NAMES = ("X", "data", "fea", "values")  # in order of preference
 def need(package: str | None, purpose: str) -> None:
     """Raise ImportError that names what to install unless a package is there; importing it would take time."""
     if package is not None and find_spec(package) is None:
-        title = "Pillow" if package == "PIL" else package
-        raise ImportError(f"{purpose} needs {title}: pip install graphlowrank[io]")
+        title, extra = {"PIL": ("Pillow", "io")}.get(package, (package, "dask" if package == "dask" else "io"))
+        raise ImportError(f"{purpose} needs {title}: pip install graphlowrank[{extra}]")
 
 
 class Entry(NamedTuple):

@@ -28,7 +28,7 @@ def read_parquet(path: Path, choice: Choice) -> Table:
             raise invalid_file(path, f"has no {'rows' if features else 'columns of numbers'}.")
         if strays := _strays(file, plan):
             decide_roles(plan, path, n_rows, strings={}, strays=strays)  # raises
-        dtype = np.result_type(*{_number_type(schema.types[number]) or np.dtype(float) for number in features})
+        dtype = np.result_type(*{number_type(schema.types[number]) or np.dtype(float) for number in features})
         check_room(n_rows * len(features) * dtype.itemsize, path)
         values, start = np.empty((n_rows, len(features)), dtype), 0
         strings: dict[int, list[str]] = {number: [] for number in plan.strings}
@@ -71,7 +71,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _number_type(kind: Any) -> np.dtype | None:
+def number_type(kind: Any) -> np.dtype | None:
     """Return the type that holds the numbers of a column; None if it has none."""
     import pyarrow as pa
 
@@ -83,7 +83,7 @@ def _number_type(kind: Any) -> np.dtype | None:
 def _strays(file: Any, plan: Plan) -> dict[int, Texts]:
     """Return the features that hold no numbers, unless they are to be parsed."""
     types = file.schema_arrow.types
-    found = [number for number in plan.features if number not in plan.numeric and _number_type(types[number]) is None]
+    found = [number for number in plan.features if number not in plan.numeric and number_type(types[number]) is None]
     first: Any = next(file.iter_batches(_EXAMPLES)) if found else None
     return {number: Texts.of(_cells(first.column(number)), f", {types[number]}") for number in found}
 
@@ -93,7 +93,7 @@ def _cells(column: Any) -> list[str]:
 
 
 def _numbers(column: Any, number: int, strays: dict[int, Texts]) -> Any:
-    if _number_type(column.type) is not None:
+    if number_type(column.type) is not None:
         return column.to_numpy(zero_copy_only=False)
     cells = _cells(column)
     parsed = [parse_number(cell) for cell in cells]

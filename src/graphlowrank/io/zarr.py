@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._files import invalid_file, placing
+from .._files import ZARR_FILES, check_replaceable, invalid_file, is_folder_with, placing
 from .contents import choose, entries_of, read_matrix
 
 if TYPE_CHECKING:
     from .table import Rows
 
-ZARR_FILES = ("zarr.json", ".zarray", ".zgroup")
 MAX_CHUNKS = 2**20  # each is a file to look for
 _CODECS = {  # that decode bytes; others could execute code of the file
     *("zlib", "gzip", "zstd", "lz4", "blosc", "bz2", "lzma", "shuffle", "delta"),
@@ -23,7 +22,7 @@ _CODECS = {  # that decode bytes; others could execute code of the file
 
 def is_zarr(folder: Path) -> bool:
     """Whether a folder is a zarr array or group."""
-    return any((folder / name).is_file() for name in ZARR_FILES)
+    return is_folder_with(folder, ZARR_FILES)
 
 
 def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNKS) -> dict[str, Any]:
@@ -36,7 +35,7 @@ def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNK
         raise invalid_file(path, f"is not a zarr folder: it has none of {', '.join(ZARR_FILES)}.")
 
     def as_array(array: Any, _: Path) -> Any:
-        return _checked(array, path / array.path, path, max_chunks)
+        return checked_array(array, path / array.path, path, max_chunks)
 
     root: Any = zarr.open(store=str(path), mode="r")
     if isinstance(root, zarr.Array):
@@ -50,7 +49,7 @@ def read_zarr(path: Path, key: str | None = None, *, max_chunks: int = MAX_CHUNK
     return {"values": read_matrix(items, key, path, as_array)[0], **names}
 
 
-def _checked(array: Any, folder: Path, path: Path, max_chunks: int) -> Any:
+def checked_array(array: Any, folder: Path, path: Path, max_chunks: int) -> Any:
     """Return an array if its type, its codecs and the number of its chunks can be read."""
     if array.dtype.kind not in "buif":
         raise invalid_file(path, "holds something other than real numbers, which is not read.")
@@ -93,8 +92,7 @@ def write_zarr(path: Path, rows: "Rows") -> None:
     """Write a matrix as "X" of a group; its names are attributes."""
     import zarr
 
-    if path.is_dir() and any(path.iterdir()) and not is_zarr(path):
-        raise FileExistsError(f"{path} is a folder of other files, which are not replaced.")
+    check_replaceable(path, ZARR_FILES)
     with placing(path) as place:
         attributes: Any = {name: list(names) for name, names in rows.names.items()}
         group = zarr.open_group(store=str(place), mode="w", attributes=attributes)

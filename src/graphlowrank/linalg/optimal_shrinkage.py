@@ -64,9 +64,8 @@ class Spectrum:
 
     def leading(self, squares: float) -> "Spectrum":
         """Leave out the last factors, as long as their squared values add up to no more than ``squares``."""
-        tail = np.cumsum(np.square(self.values[::-1], dtype=np.float64))[::-1]
-        kept = tail > squares
-        return Spectrum(self.left[:, kept], self.values[kept], self.right[:, kept], self.mean)
+        k = n_leading(self.values, squares)
+        return Spectrum(self.left[:, :k], self.values[:k], self.right[:, :k], self.mean)
 
     def matrix(self) -> Array:
         """Return the (n, p) matrix."""
@@ -90,6 +89,12 @@ class Spectrum:
         np.fill_diagonal(limits, 0.0)
         total = slope.sum() + abs(n - p) * ratio.sum() + limits.sum()
         return float(min(total / (n * p), 1.0))
+
+
+def n_leading(values: Array, squares: float) -> int:
+    """Count the values, in decreasing order, without the last ones whose squares add up to no more than ``squares``."""
+    tail = np.cumsum(np.square(values[::-1], dtype=np.float64))[::-1]
+    return int(np.count_nonzero(tail > squares))
 
 
 def optimal_values(values: Array, noise: float, shape: tuple[int, int]) -> Array:

@@ -188,9 +188,13 @@ def _shrink(X: Array, filled: Array, base: Array, probability: Array, noise: flo
 
 def significant(spectrum: Spectrum, squared_error: float) -> Spectrum:
     """Leave out the last factors of an answer, which are negligible beside its mean squared error."""
-    size = len(spectrum.left) * len(spectrum.right)
-    norm = float(np.sum(np.square(spectrum.values, dtype=np.float64)))
-    return spectrum.leading(max(NEGLIGIBLE * squared_error * size, TINY * norm))
+    return spectrum.leading(negligible(spectrum.values, squared_error, len(spectrum.left) * len(spectrum.right)))
+
+
+def negligible(values: Array, squared_error: float, n_entries: int) -> float:
+    """Sum of squared singular values that is negligible beside the mean squared error of an answer."""
+    norm = float(np.sum(np.square(values, dtype=np.float64)))
+    return max(NEGLIGIBLE * squared_error * n_entries, TINY * norm)
 
 
 def _noise(X: Array, predicted: Array, inlier: Array, whole: Spectrum) -> float:

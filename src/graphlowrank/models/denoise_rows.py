@@ -5,6 +5,7 @@ values are replaced. In a second pass, covariance and singular values of all row
 blocks, so the time is linear in their number; neighbors are always found among the rows denoised before.
 """
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -44,6 +45,12 @@ class Moments:
         self.count += len(rows)
         self.total += moved.sum(axis=0, dtype=np.float64)
         self.squares += gram(moved, np.float64)
+
+    def merge(self, other: Self) -> None:
+        """Count the rows of others around the same shift."""
+        self.count += other.count
+        self.total += other.total
+        self.squares += other.squares
 
     def decompose(self) -> tuple[Array, Array, Array]:
         """Mean, eigenvalues in increasing order, and eigenvectors of the covariance."""
@@ -113,6 +120,13 @@ class RowDenoiser:
         self.mean, self.eigenvalues, self.vectors = self.deviations.decompose()
         moments = self.deviations if self.first.around_neighbors else self.rows
         self.shrinkage = _Shrinkage.learned(moments, self.first.noise)
+
+    def learned(self, rows: Moments, deviations: Moments) -> Self:
+        """Return the denoiser after it has learned from rows that were counted elsewhere."""
+        other = copy(self)
+        other.rows, other.deviations = rows, deviations
+        other.learn()
+        return other
 
     def guess(self, X: Array, suspects: Array | None = None) -> Array:
         """Complete rows (n, p) without their neighbors, from directions that few outliers do not change."""

@@ -1,6 +1,6 @@
 """Peak memory of the stages of a fit, from the sizes of the arrays that each of them holds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..auto.gammas import CLUSTERING_PATH
 from ..auto.scaling import trial_sizes
@@ -18,6 +18,8 @@ N_SCALINGS = 3  # that are tried
 EDGES_PER_NEIGHBOR = 1.5  # an edge is kept if either end lists the other
 COMMUNITY_ARRAYS = 8  # of the length of the samples
 PROBES = 16  # cells that the approximate search visits, typically
+PREPARED_ROWS = 10_000  # of data on disk, that preprocessing is learned from
+SOLVED_ROWS, SOLVED_COPIES, COVARIANCES = 2000, 20, 12  # of recovery out of core
 EIGEN_ARRAYS = 8  # of the size of a Gram matrix, which hold its product, a copy, eigenvectors and workspace
 
 
@@ -71,6 +73,19 @@ class FitSize:
             "decoding": graphs + self.graph / 2 + 2 * block + 7 * self.n_samples * self.n_clusters * double,
         }
         return before + working.get(stage, graphs + 6 * block)  # of a solver or gammas
+
+    def out_of_core_bytes(self) -> float:
+        """Peak memory of clusters of data on disk: graphs, labels, and the samples that are kept."""
+        on_disk = replace(self, n_features=0)  # neighbor lists and candidates stay in memory, and no rows
+        kept = self.data * (self.kept[0] + PREPARED_ROWS) / self.n_samples
+        stages = ("sample graph", "sampling", "reduction", "partitions", "communities", "decoding")
+        block = 4 * self.kept[0] * self.kept[1] * self.itemsize
+        return max(on_disk.stage_bytes(stage) for stage in stages) + kept + block
+
+    def covariance_bytes(self) -> float:
+        """Peak memory of recovery of rows that are read block by block: covariances, and rows that are solved."""
+        solved = min(self.n_samples, max(SOLVED_ROWS, self.n_features))
+        return PROCESS_BYTES + 8.0 * (COVARIANCES * self.n_features**2 + SOLVED_COPIES * solved * self.n_features)
 
     def trial_bytes(self) -> float:
         """Bytes of the trials of scalings, some of which run at a time: draws, scaled copies, neighbor search."""

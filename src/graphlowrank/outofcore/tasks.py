@@ -1,0 +1,142 @@
+"""Tasks on the threads of this process, or on the workers of a dask client."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from .._threads import current_threads, limit_threads
+from .._version import __version__
+
+TASKS_PER_THREAD = 2  # that are under way: the next one is ready when one ends
+
+
+def active_client() -> Any:
+    """Return the dask client that computations of this process go to; None if there is none."""
+    if "distributed" not in sys.modules:
+        return None
+    import dask
+    from distributed import default_client
+
+    if dask.config.get("scheduler", None) in ("threads", "threading", "sync", "synchronous", "single-threaded"):
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def compute_in_order(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any]:
+    """Yield the results of dask's delayed tasks in order; few of them are in memory at a time.
+
+    An error of a task becomes a ValueError that begins with its name, such as "rows 0 to 999 of x.zarr".
+    """
+    client = active_client()
+    yield from _on_threads(tasks, names) if client is None else _on_workers(client, tasks, names)
+
+
+def _on_threads(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any]:
+    import dask
+
+    waiting, n_threads = iter(zip(tasks, names, strict=True)), current_threads()
+    while batch := list(islice(waiting, n_threads)):
+        try:
+            found = dask.compute(*(task for task, _ in batch), scheduler="threads", num_workers=n_threads)
+        except Exception as error:
+            for task, name in batch:  # which one was it?
+                try:
+                    dask.compute(task, scheduler="sync")
+                except Exception as own:
+                    raise _named(own, name) from own
+            raise _named(error, names[0]) from error
+        yield from found
+
+
+def _on_workers(client: Any, tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any]:
+    waiting, running = iter(zip(tasks, names, strict=True)), deque[tuple[Any, str]]()
+    at_once = TASKS_PER_THREAD * max(sum(client.nthreads().values()), 1)
+    try:
+        while True:
+            for task, name in islice(waiting, at_once - len(running)):
+                running.append((client.compute(task), name))
+            if not running:
+                return
+            future, name = running[0]
+            try:
+                found = future.result()
+            except Exception as error:
+                raise _named(error, name) from error
+            running.popleft()
+            yield found
+    finally:
+        if running:
+            client.cancel([future for future, _ in running])
+
+
+def _named(error: Exception, name: str) -> Exception:
+    """Return the error with the name of what it came from; of operating system and memory in their own type."""
+    kind = type(error).__name__
+    if kind == "KilledWorker":
+        return RuntimeError(
+            f"{name}: workers died again and again while they computed this, perhaps out of memory; "
+            "give them more memory or the data smaller chunks."
+        )
+    if isinstance(error, OSError) and error.errno is not None:
+        return OSError(error.errno, f"{name}: {error.strerror}")
+    text = str(error) if isinstance(error, ValueError) else f"{kind}: {error}"
+    return ValueError(text if text.startswith(name) else f"{name}: {text}")
+
+
+def map_on(client: Any) -> Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]:
+    """Return a map: one call after the other in this process, whose loops use its threads, or on the workers."""
+
+    def on_workers(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        from dask import delayed
+
+        call = delayed(in_worker, pure=False)
+        return compute_in_order([call(function, item) for item in items], [_name_of(function)] * len(items))
+
+    return map if client is None else on_workers
+
+
+def _name_of(function: Callable[[Any], Any]) -> str:
+    return str(getattr(getattr(function, "func", function), "__name__", "task")).strip("_").replace("_", " ")
+
+
+def in_worker(function: Callable[[Any], Any], item: Any) -> Any:
+    """Call a function with one thread: a worker runs as many tasks at a time as it has threads."""
+    with limit_threads(1):
+        return function(item)
+
+
+def check_workers(client: Any, folder: Path) -> None:
+    """Raise RuntimeError unless all workers have this version of the package, and see the folder."""
+    if client is None:
+        return
+
+    def about(token: str) -> tuple[str | None, bool]:  # a local function is sent as code, not by its name
+        from importlib.metadata import PackageNotFoundError, version
+        from pathlib import Path
+
+        try:
+            return version("graphlowrank"), Path(token).exists()
+        except PackageNotFoundError:
+            return None, Path(token).exists()
+
+    with NamedTemporaryFile(dir=folder) as token:
+        found = client.run(about, token.name)
+    if not found:
+        raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
+    for address, (version, sees) in found.items():
+        if version is None:
+            raise RuntimeError(f"worker {address} has no graphlowrank; install version {__version__} there.")
+        if version != __version__:
+            raise RuntimeError(f"worker {address} has graphlowrank {version}, this process {__version__}.")
+        if not sees:
+            raise RuntimeError(
+                f"worker {address} does not see the folder {folder}; give one that all workers share: "
+                "large_data(folder=...)."
+            )
