@@ -10,16 +10,13 @@ from sklearn.utils import check_random_state
 from .._threads import map_ranges, map_tasks
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
-from ..linalg.svd import gram_directions, sketched_directions
-from ..preprocessing.sparse import Data, is_sparse
+from ..preprocessing.sparse import Data
 from .candidates import nearest_of
 from .locality import bisection_order
+from .projection import CACHED_ROWS, PROJECTED_DIMENSIONS, project
 from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
 
 # Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/studies/neighbors.py.
-PROJECTED_DIMENSIONS = 96
-PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
-GRAM_UP_TO = 2000  # features: the Gram matrix takes up to 32 MB and less time than products with the rows
 CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then take about the same time
 TRAINING_ROWS_PER_CELL = 20
 TRAINING_ITERATIONS = 4
@@ -31,7 +28,6 @@ TRIAL_CANDIDATES = 3  # per neighbor, whose distances are measured
 TRIAL_RECALL = 0.993  # share of the true neighbors that lie in the probed cells, and that are among the candidates
 MIN_PROBES, MAX_PROBES = 8, 64  # cells
 MAX_CANDIDATES = 12  # per neighbor
-CACHED_ROWS = 4096  # rows processed together, so that their intermediates stay in the cache
 CHUNK = 65_536  # rows whose cells are found together
 
 
@@ -39,31 +35,6 @@ def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tu
     """Approximate search, see :class:`graphlowrank.graphs.NeighborSearch`; the order goes from cell to cell."""
     candidates, order = cell_candidates(X, n_neighbors, check_random_state(random_state))
     return *nearest_of(X, candidates, n_neighbors, order=order), order
-
-
-def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
-    """float32 coordinates along the leading principal directions, which are estimated on a subset of the rows."""
-    center, scale = center_and_scale(X)
-    if X.shape[1] <= n_dimensions:
-        return to_single(X, center, scale)
-    rows = rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)
-    if is_sparse(X):
-        centered = X.moved(-center)
-        projected: Array = centered @ sketched_directions(centered[rows], n_dimensions, rng) / scale
-        return projected.astype(np.float32)
-    subset, dense = X[rows] - center, X
-    points = np.empty((len(X), min(n_dimensions, len(subset))), dtype=np.float32)
-
-    def multiply(first: int, last: int, directions: Array) -> None:
-        for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(dense)), CACHED_ROWS):
-            # Centered before the product: a large offset would cost all digits.
-            points[start : start + CACHED_ROWS] = (dense[start : start + CACHED_ROWS] - center) @ directions
-
-    find = gram_directions if X.shape[1] <= GRAM_UP_TO else sketched_directions
-    directions = find(subset, points.shape[1], rng)
-    map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
-    points /= np.float32(scale)
-    return points
 
 
 def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -81,7 +52,7 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
     points, probes, squares = _from_centers(points, probes, centers, order)
     found = np.empty((n, n_candidates), dtype=np.int32)
-    map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
+    map_ranges(search_cells, -(-n // QUERIES), points, points, squares, centers, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
     if short.size:  # the probed cells hold too few points (duplicates, tiny n): these rows are searched exactly
         points += centers[probes[:, 0]]
