@@ -4,6 +4,8 @@ Inverted lists as in faiss, searched by our own loop in a third of its time on M
 number of threads nor on their timing, as that of NN-descent does.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.utils import check_random_state
 
@@ -43,9 +45,9 @@ def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tu
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
-    centers = _cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+    centers = cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
     centers = centers[bisection_order(centers)]  # near cells get near numbers, and lie close in memory
-    n_probes, n_candidates = _tune(X, points, centers, n_neighbors, rng)
+    n_probes, n_candidates = tune(X, points, centers, n_neighbors, rng)
     probes = _nearest_cells(points, centers, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
@@ -82,7 +84,12 @@ def _from_centers(points: Array, probes: Array, centers: Array, order: Array) ->
     return sorted_points, sorted_probes, squares
 
 
-def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
+def cell_centers(
+    points: Array,
+    n_cells: int,
+    rng: np.random.RandomState,
+    nearest_center: Callable[[Array, Array], Array] = lambda points, centers: exact_candidates(points, centers, 1)[:, 0],
+) -> Array:
     """Centers (n_cells, d) by a few iterations of k-means on a subset of the points, in threads.
 
     From random points on. A center without points stays where it is: that costs a little time, no recall.
@@ -90,27 +97,33 @@ def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Ar
     training = points[rng.choice(len(points), min(len(points), TRAINING_ROWS_PER_CELL * n_cells), replace=False)]
     centers = training[:n_cells].copy()
     for _ in range(TRAINING_ITERATIONS):
-        nearest = exact_candidates(training, centers, 1)[:, 0]
+        nearest = nearest_center(training, centers)
         cells, first, counts = np.unique(np.sort(nearest), return_index=True, return_counts=True)
         sums = np.add.reduceat(training[np.argsort(nearest, kind="stable")], first, axis=0)
         centers[cells] = sums / counts[:, None].astype(np.float32)
     return centers
 
 
-def _tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
+def tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
     """Numbers of cells to probe and of candidates to measure that find nearly all true neighbors of the trial rows."""
     trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
-    truth = _true_neighbors(X, trial, n_neighbors)
+    truth = true_neighbors(X, trial, n_neighbors)
     most = min(MAX_PROBES, len(centers))
     cells = exact_candidates(points[truth.ravel()], centers, 1).reshape(truth.shape)
     probes = exact_candidates(points[trial], centers, most)
     recall = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
     n_probes = min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
 
+    return n_probes, min(candidates_needed(X, points, trial, truth), len(X))
+
+
+def candidates_needed(X: Data, points: Array, trial: Array, truth: Array) -> int:
+    """Number of nearest points, the row itself included, that contain nearly all true neighbors of the trial rows."""
+    n_neighbors = truth.shape[1]
     n_candidates = n_neighbors + 1 + SPARE_CANDIDATES
     if points.shape[1] < X.shape[1]:  # the projection changes the ranking
         n_candidates = max(n_candidates, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
-    return n_probes, min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
+    return min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES)
 
 
 def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
@@ -127,7 +140,7 @@ def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
     return np.sum(counts, axis=0)
 
 
-def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
+def true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     """Exact nearest other rows of ``X`` to a few of its rows; X is visited in blocks, not copied whole."""
     center, scale = center_and_scale(X)
     queries = to_single(X[rows], center, scale)
