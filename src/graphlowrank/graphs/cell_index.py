@@ -13,7 +13,7 @@ from .candidates import nearest_of
 from .locality import bisection_order
 from .projection import PROJECTED_DIMENSIONS, Projection, fit_projection
 from .search import nearest_to, safe_divisor
-from .search_cells import CELLS_PER_ROOT, candidates_needed, cell_centers, true_neighbors
+from .search_cells import CELLS_PER_ROOT, candidates_needed, cell_centers, ranks_of, true_neighbors
 
 EXACT_POINTS = 4000  # up to so many, comparing all pairs takes no longer
 TRIAL_QUERIES = 512
@@ -85,6 +85,14 @@ class PointIndex:
             inverses[real] = np.where(squared > 0, 0.5 / np.sqrt(squared), 0).ravel()
         limit = _tuned_limit(points, centers, homes, near, trial, truth)
         return cls(of_centers, around, inverses, Cells.of(points, homes, len(centers)), limit)
+
+    @classmethod
+    def of_one_cell(cls, points: Array) -> Self:
+        """Index that compares every query with every point."""
+        points, one = padded_columns(points), np.zeros(1, dtype=np.int64)
+        center = Cells.of(np.zeros((1, points.shape[1]), dtype=np.float32), one, 1)
+        inverses = np.zeros(len(center.numbers), dtype=np.float32)
+        return cls(center, center, inverses, Cells.of(points, np.repeat(one, len(points)), 1), 0.0)
 
     def nearest(self, queries: Array, n_nearest: int) -> tuple[Array, Array, Array]:
         """Squared distances and numbers (n, n_nearest) of the nearest points, -1 for none; queries cell by cell."""
@@ -159,7 +167,8 @@ class CellIndex:
         if X.dtype == np.float32 and projection.directions is None:  # differences need no center, products do
             centers = np.unique(centers * np.float32(projection.scale) + projection.center, axis=0)
             return cls(X, divisor, None, PointIndex.build(scaled, centers, trial, truth), 1.0)
-        n_candidates = candidates_needed(scaled, points, trial, truth) - 1
+        ranks = None if projection.directions is None else ranks_of(points, trial, truth)
+        n_candidates = candidates_needed(n_neighbors, ranks) - 1
         return cls(X, divisor, projection, PointIndex.build(points, centers, trial, truth), n_candidates / n_neighbors)
 
     def query(self, rows: Array, n_neighbors: int) -> tuple[Array, Array]:

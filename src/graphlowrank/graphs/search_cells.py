@@ -88,7 +88,9 @@ def cell_centers(
     points: Array,
     n_cells: int,
     rng: np.random.RandomState,
-    nearest_center: Callable[[Array, Array], Array] = lambda points, centers: exact_candidates(points, centers, 1)[:, 0],
+    nearest_center: Callable[[Array, Array], Array] = lambda points, centers: exact_candidates(points, centers, 1)[
+        :, 0
+    ],
 ) -> Array:
     """Centers (n_cells, d) by a few iterations of k-means on a subset of the points, in threads.
 
@@ -108,25 +110,31 @@ def tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.rando
     """Numbers of cells to probe and of candidates to measure that find nearly all true neighbors of the trial rows."""
     trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
     truth = true_neighbors(X, trial, n_neighbors)
-    most = min(MAX_PROBES, len(centers))
     cells = exact_candidates(points[truth.ravel()], centers, 1).reshape(truth.shape)
-    probes = exact_candidates(points[trial], centers, most)
+    n_probes = probes_needed(exact_candidates(points[trial], centers, min(MAX_PROBES, len(centers))), cells)
+    ranks = ranks_of(points, trial, truth) if points.shape[1] < X.shape[1] else None
+    return n_probes, min(candidates_needed(n_neighbors, ranks), len(X))
+
+
+def probes_needed(probes: Array, cells: Array) -> int:
+    """Number of the nearest cells ``probes`` of the trial rows that hold nearly all their true neighbors' ``cells``."""
+    most = probes.shape[1]
     recall = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
-    n_probes = min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
-
-    return n_probes, min(candidates_needed(X, points, trial, truth), len(X))
+    return min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
 
 
-def candidates_needed(X: Data, points: Array, trial: Array, truth: Array) -> int:
-    """Number of nearest points, the row itself included, that contain nearly all true neighbors of the trial rows."""
-    n_neighbors = truth.shape[1]
+def candidates_needed(n_neighbors: int, ranks: Array | None) -> int:
+    """Number of nearest points, the row itself included, that contain nearly all true neighbors.
+
+    From their ranks in a projection; None if there is none.
+    """
     n_candidates = n_neighbors + 1 + SPARE_CANDIDATES
-    if points.shape[1] < X.shape[1]:  # the projection changes the ranking
-        n_candidates = max(n_candidates, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
+    if ranks is not None:  # the projection changes the ranking
+        n_candidates = max(n_candidates, int(np.quantile(ranks, TRIAL_RECALL)) + 2)
     return min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES)
 
 
-def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
+def ranks_of(points: Array, rows: Array, neighbors: Array) -> Array:
     """Count the points closer to ``points[rows[i]]`` than ``points[neighbors[i, j]]`` is, for each i and j."""
     limits = ((points[rows][:, None] - points[neighbors]) ** 2).sum(axis=2, dtype=np.float64)
 

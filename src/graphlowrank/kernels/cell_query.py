@@ -74,9 +74,7 @@ def _visit(
             _keep_nearest(distances, numbers[first:last], nearest, who)
 
 
-def nearest_in_cell(
-    start: int, stop: int, queries: Array, cells: CellArrays, squared: Array, found: Array
-) -> None:
+def nearest_in_cell(start: int, stop: int, queries: Array, cells: CellArrays, squared: Array, found: Array) -> None:
     """Keep the nearest of all points, which are in one cell, for queries start <= i < stop."""
     scratch = np.empty(len(cells[2]), dtype=np.float32)
     _visit_one(start, stop, queries, cells, squared, found, scratch)
