@@ -137,7 +137,7 @@ def test_cell_search_finds_the_nearest_points_of_the_probed_cells(queries_to_a_b
     given = points - centres[cells]
     squares = np.einsum("ij,ij->i", given, given)
     n_blocks = -(-n // cell_search.QUERIES)
-    map_ranges(cell_search.search_cells, n_blocks, given, squares, centres, starts, probes, found)
+    map_ranges(cell_search.search_cells, n_blocks, given, given, squares, centres, starts, probes, found)
     for query in rng.choice(n, min(n, 40), replace=False):
         inside = np.flatnonzero(np.isin(cells, probes[query]))
         expected = np.sort(((points[inside] - points[query]) ** 2).sum(axis=1))[:n_found]

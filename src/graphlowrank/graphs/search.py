@@ -138,7 +138,7 @@ def search_neighbors(
     name = resolve_search(X, engine)
     registered = SEARCHES[name]
     search = resolve_name(registered) if isinstance(registered, str) else registered
-    divisor = _safe_divisor(X)
+    divisor = safe_divisor(X)
     distances, indices, *order = search(X / divisor if divisor != 1 else X, n_neighbors, random_state=random_state)
     _check_neighbors(distances, indices, (n, n_neighbors), name)
     if order and not np.array_equal(np.sort(order[0]), np.arange(n)):
@@ -148,7 +148,7 @@ def search_neighbors(
 
 def nearest_to(queries: Data, X: Data, n_neighbors: int) -> tuple[Array, Array]:
     """Nearest rows of ``X`` to each row of ``queries``, both dense or both sparse; returns (distances, indices)."""
-    divisor = _safe_divisor(X)
+    divisor = safe_divisor(X)
     if divisor != 1:
         queries, X = queries / divisor, X / divisor
     distances, indices = search_queries(queries, X, n_neighbors)
@@ -171,7 +171,7 @@ def compares_all_pairs(X: Data, n: int) -> bool:
     return all_pairs_cost(X) * (n / len(X)) ** 2 <= EXACT_PRODUCTS
 
 
-def _safe_divisor(X: Data) -> Any:
+def safe_divisor(X: Data) -> Any:
     """1, or the size of X where the squares of its entries would overflow or vanish."""
     size = X.bound() if is_sparse(X) else np.max(map_row_blocks(lambda part: max(part.max(), -part.min()), X))
     if not np.isfinite(size):

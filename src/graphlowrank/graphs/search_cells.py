@@ -4,22 +4,21 @@ Inverted lists as in faiss, searched by our own loop in a third of its time on M
 number of threads nor on their timing, as that of NN-descent does.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from .._threads import map_ranges, map_tasks
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
-from ..linalg.svd import gram_directions, sketched_directions
-from ..preprocessing.sparse import Data, is_sparse
+from ..preprocessing.sparse import Data
 from .candidates import nearest_of
 from .locality import bisection_order
+from .projection import CACHED_ROWS, PROJECTED_DIMENSIONS, project
 from .search_exact import SPARE_CANDIDATES, center_and_scale, exact_candidates, to_single
 
 # Chosen on MNIST, USPS, video pixels and point clouds of up to a million points: see benchmarks/studies/neighbors.py.
-PROJECTED_DIMENSIONS = 96
-PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
-GRAM_UP_TO = 2000  # features: the Gram matrix takes up to 32 MB and less time than products with the rows
 CELLS_PER_ROOT = 2  # cells = 2 sqrt(n): finding the cells and searching them then take about the same time
 TRAINING_ROWS_PER_CELL = 20
 TRAINING_ITERATIONS = 4
@@ -31,7 +30,6 @@ TRIAL_CANDIDATES = 3  # per neighbor, whose distances are measured
 TRIAL_RECALL = 0.993  # share of the true neighbors that lie in the probed cells, and that are among the candidates
 MIN_PROBES, MAX_PROBES = 8, 64  # cells
 MAX_CANDIDATES = 12  # per neighbor
-CACHED_ROWS = 4096  # rows processed together, so that their intermediates stay in the cache
 CHUNK = 65_536  # rows whose cells are found together
 
 
@@ -41,47 +39,22 @@ def search(X: Data, n_neighbors: int, *, random_state: RandomState = None) -> tu
     return *nearest_of(X, candidates, n_neighbors, order=order), order
 
 
-def project(X: Data, n_dimensions: int, rng: np.random.RandomState) -> Array:
-    """float32 coordinates along the leading principal directions, which are estimated on a subset of the rows."""
-    center, scale = center_and_scale(X)
-    if X.shape[1] <= n_dimensions:
-        return to_single(X, center, scale)
-    rows = rng.choice(len(X), min(len(X), PROJECTION_ROWS), replace=False)
-    if is_sparse(X):
-        centered = X.moved(-center)
-        projected: Array = centered @ sketched_directions(centered[rows], n_dimensions, rng) / scale
-        return projected.astype(np.float32)
-    subset, dense = X[rows] - center, X
-    points = np.empty((len(X), min(n_dimensions, len(subset))), dtype=np.float32)
-
-    def multiply(first: int, last: int, directions: Array) -> None:
-        for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(dense)), CACHED_ROWS):
-            # Centered before the product: a large offset would cost all digits.
-            points[start : start + CACHED_ROWS] = (dense[start : start + CACHED_ROWS] - center) @ directions
-
-    find = gram_directions if X.shape[1] <= GRAM_UP_TO else sketched_directions
-    directions = find(subset, points.shape[1], rng)
-    map_ranges(multiply, -(-len(X) // CACHED_ROWS), np.ascontiguousarray(directions))
-    points /= np.float32(scale)
-    return points
-
-
 def cell_candidates(X: Data, n_neighbors: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Rows near each row of ``X`` in the projection, usually with the row itself; and the rows from cell to cell."""
     from ..kernels.cell_search import QUERIES, search_cells
 
     points = project(X, PROJECTED_DIMENSIONS, rng)
     n = len(points)
-    centers = _cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
+    centers = cell_centers(points, max(1, min(int(CELLS_PER_ROOT * np.sqrt(n)), n // 8)), rng)
     centers = centers[bisection_order(centers)]  # near cells get near numbers, and lie close in memory
-    n_probes, n_candidates = _tune(X, points, centers, n_neighbors, rng)
+    n_probes, n_candidates = tune(X, points, centers, n_neighbors, rng)
     probes = _nearest_cells(points, centers, n_probes)
     order = np.argsort(probes[:, 0], kind="stable").astype(np.int32)
     n_cells = int(probes.max()) + 1
     cell_starts = np.searchsorted(probes[order, 0], np.arange(n_cells + 1))
     points, probes, squares = _from_centers(points, probes, centers, order)
     found = np.empty((n, n_candidates), dtype=np.int32)
-    map_ranges(search_cells, -(-n // QUERIES), points, squares, centers, cell_starts, probes, found)
+    map_ranges(search_cells, -(-n // QUERIES), points, points, squares, centers, cell_starts, probes, found)
     short = np.flatnonzero((found >= 0).sum(axis=1) <= n_neighbors)
     if short.size:  # the probed cells hold too few points (duplicates, tiny n): these rows are searched exactly
         points += centers[probes[:, 0]]
@@ -111,7 +84,14 @@ def _from_centers(points: Array, probes: Array, centers: Array, order: Array) ->
     return sorted_points, sorted_probes, squares
 
 
-def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Array:
+def cell_centers(
+    points: Array,
+    n_cells: int,
+    rng: np.random.RandomState,
+    nearest_center: Callable[[Array, Array], Array] = lambda points, centers: exact_candidates(points, centers, 1)[
+        :, 0
+    ],
+) -> Array:
     """Centers (n_cells, d) by a few iterations of k-means on a subset of the points, in threads.
 
     From random points on. A center without points stays where it is: that costs a little time, no recall.
@@ -119,30 +99,42 @@ def _cell_centers(points: Array, n_cells: int, rng: np.random.RandomState) -> Ar
     training = points[rng.choice(len(points), min(len(points), TRAINING_ROWS_PER_CELL * n_cells), replace=False)]
     centers = training[:n_cells].copy()
     for _ in range(TRAINING_ITERATIONS):
-        nearest = exact_candidates(training, centers, 1)[:, 0]
+        nearest = nearest_center(training, centers)
         cells, first, counts = np.unique(np.sort(nearest), return_index=True, return_counts=True)
         sums = np.add.reduceat(training[np.argsort(nearest, kind="stable")], first, axis=0)
         centers[cells] = sums / counts[:, None].astype(np.float32)
     return centers
 
 
-def _tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
+def tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[int, int]:
     """Numbers of cells to probe and of candidates to measure that find nearly all true neighbors of the trial rows."""
     trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
-    truth = _true_neighbors(X, trial, n_neighbors)
-    most = min(MAX_PROBES, len(centers))
+    truth = true_neighbors(X, trial, n_neighbors)
     cells = exact_candidates(points[truth.ravel()], centers, 1).reshape(truth.shape)
-    probes = exact_candidates(points[trial], centers, most)
+    n_probes = probes_needed(exact_candidates(points[trial], centers, min(MAX_PROBES, len(centers))), cells)
+    ranks = ranks_of(points, trial, truth) if points.shape[1] < X.shape[1] else None
+    return n_probes, min(candidates_needed(n_neighbors, ranks), len(X))
+
+
+def probes_needed(probes: Array, cells: Array) -> int:
+    """Number of the nearest cells ``probes`` of the trial rows that hold nearly all their true neighbors' ``cells``."""
+    most = probes.shape[1]
     recall = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
-    n_probes = min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
+    return min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
 
+
+def candidates_needed(n_neighbors: int, ranks: Array | None) -> int:
+    """Number of nearest points, the row itself included, that contain nearly all true neighbors.
+
+    From their ranks in a projection; None if there is none.
+    """
     n_candidates = n_neighbors + 1 + SPARE_CANDIDATES
-    if points.shape[1] < X.shape[1]:  # the projection changes the ranking
-        n_candidates = max(n_candidates, int(np.quantile(_ranks(points, trial, truth), TRIAL_RECALL)) + 2)
-    return n_probes, min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES, len(X))
+    if ranks is not None:  # the projection changes the ranking
+        n_candidates = max(n_candidates, int(np.quantile(ranks, TRIAL_RECALL)) + 2)
+    return min(n_candidates, MAX_CANDIDATES * n_neighbors + SPARE_CANDIDATES)
 
 
-def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
+def ranks_of(points: Array, rows: Array, neighbors: Array) -> Array:
     """Count the points closer to ``points[rows[i]]`` than ``points[neighbors[i, j]]`` is, for each i and j."""
     limits = ((points[rows][:, None] - points[neighbors]) ** 2).sum(axis=2, dtype=np.float64)
 
@@ -156,7 +148,7 @@ def _ranks(points: Array, rows: Array, neighbors: Array) -> Array:
     return np.sum(counts, axis=0)
 
 
-def _true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
+def true_neighbors(X: Data, rows: Array, n_neighbors: int) -> Array:
     """Exact nearest other rows of ``X`` to a few of its rows; X is visited in blocks, not copied whole."""
     center, scale = center_and_scale(X)
     queries = to_single(X[rows], center, scale)

@@ -17,29 +17,30 @@ FAR = 3e38  # larger than any squared distance
 def search_cells(
     start: int,
     stop: int,
-    points: Array,  # (n, d) float32, sorted by cell; from its center, as products of large numbers lose the distances
-    squares: Array,  # (n,) squared norms of these coordinates
+    queries: Array,  # (n, d) float32, near ones together; from the centers of their nearest cells
+    points: Array,  # (m, d) float32, sorted by cell; from its center, as products of large numbers lose the distances
+    squares: Array,  # (m,) squared norms of these coordinates
     centers: Array,  # (n_cells, d) centers of the cells
     cell_starts: Array,  # (n_cells + 1,) first point of each cell
     probes: Array,  # (n, n_probes) cells of each query, nearest first
     found: Array,  # (n, n_candidates) output: points, in no order; -1 where the cells hold too few
 ) -> None:
-    """Nearest points to each point (itself among them) in the cells that it probes, for blocks start <= b < stop."""
+    """Nearest points to each query (itself, if it is one) in the cells that it probes, for blocks start <= b < stop."""
     n_probes, n_found = probes.shape[1], found.shape[1]
     gathered, own = np.empty((QUERIES, points.shape[1]), points.dtype), np.empty(QUERIES, points.dtype)
     ends, visitors = np.empty(len(cell_starts), np.int64), np.empty(QUERIES * n_probes, np.int32)
     best = np.empty((QUERIES, n_found), points.dtype)
     _search(
-        start, stop, points, squares, centers, cell_starts, probes, found, gathered, own, ends, visitors, best
+        start, stop, queries, points, squares, centers, cell_starts, probes, found, gathered, own, ends, visitors, best
     )  # fmt: skip
 
 
 @compiled(fastmath=True)
 def _search(
-    start: int, stop: int, points: Array, squares: Array, centers: Array, cell_starts: Array, probes: Array,
-    found: Array, gathered: Array, own: Array, ends: Array, visitors: Array, best: Array,
+    start: int, stop: int, queries: Array, points: Array, squares: Array, centers: Array, cell_starts: Array,
+    probes: Array, found: Array, gathered: Array, own: Array, ends: Array, visitors: Array, best: Array,
 ) -> None:  # fmt: skip
-    n, n_cells, n_probes = points.shape[0], len(cell_starts) - 1, probes.shape[1]
+    n, n_cells, n_probes = queries.shape[0], len(cell_starts) - 1, probes.shape[1]
     zero = points.dtype.type(0)  # a float64 would turn float32 arithmetic into float64
     for block in range(start, stop):
         low, high = block * QUERIES, min((block + 1) * QUERIES, n)
@@ -53,7 +54,7 @@ def _search(
                 end = ends[cell]
                 for k in range(end - begin):
                     query = visitors[begin + k]
-                    own[k] = _seen_from(centers[cell], points[query], centers[probes[query, 0]], gathered[k], zero)
+                    own[k] = _seen_from(centers[cell], queries[query], centers[probes[query, 0]], gathered[k], zero)
                 for left in range(cell_starts[cell], cell_starts[cell + 1] if end > begin else 0, POINTS):
                     right = min(left + POINTS, cell_starts[cell + 1])
                     products = np.empty((end - begin, right - left), points.dtype)
