@@ -22,7 +22,7 @@ from ..outofcore.method import Task
 from ..outofcore.settings import current_settings
 from ..outofcore.sources import Source
 from ..outofcore.storage import store_rows, work_folder
-from ..outofcore.tasks import active_client, map_on
+from ..outofcore.tasks import active_client, map_on, task_memory
 from ..pipeline import cluster
 from ..preprocessing import Data
 from ..records import Clustering, LossWeights, Run
@@ -230,7 +230,7 @@ class CompressiveClustering(
         self.n_features_in_ = source.shape[1]
         check_sizes(options, source.shape, clustering=True)
         with work_folder(settings, client) as folder:
-            workspace = Workspace(folder, map_on(client), settings.memory)
+            workspace = Workspace(folder, map_on(client), settings.memory, task_memory(client, settings.memory))
 
             def work(run: Run) -> tuple[Clustering, Array]:
                 with run.progress.stage("rows on disk"):

@@ -2,7 +2,6 @@
 
 import pickle
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,7 +17,12 @@ from .cell_index import PointIndex, index_points
 from .locality import bisection_order
 from .projection import PROJECTED_DIMENSIONS, Projection, fit_projection
 from .search_cells import (
-    CELLS_PER_ROOT, MAX_CANDIDATES, TRAINING_ROWS_PER_CELL, TRIAL_CANDIDATES, TRIAL_QUERIES, cell_centers,
+    CELLS_PER_ROOT,
+    MAX_CANDIDATES,
+    TRAINING_ROWS_PER_CELL,
+    TRIAL_CANDIDATES,
+    TRIAL_QUERIES,
+    cell_centers,
 )  # fmt: skip
 from .search_exact import SPARE_CANDIDATES, exact_candidates
 

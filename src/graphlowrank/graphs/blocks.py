@@ -1,17 +1,16 @@
 """Neighbor graphs of rows that do not fit in memory."""
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from .._typing import RandomState
 from ..preprocessing.rows import BlockRows
 from ..preprocessing.sparse import Data
+from .block_tasks import Map
 from .graph import Graph
 from .knn import graph_of_neighbors, knn_graph
-
-Map = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]  # results in the order of the items
+from .search_blocks import search_blocks
 
 IN_MEMORY_SHARE = 0.1  # of the memory: data up to this are searched in memory, which holds several copies
 
@@ -22,7 +21,8 @@ class Workspace:
 
     folder: Path
     map: Map
-    memory: int
+    memory: int  # of this process
+    task_memory: int  # of a task, besides the program
 
     def knn_graph(
         self,
@@ -38,9 +38,9 @@ class Workspace:
             points = points.to_array()
         if not isinstance(points, BlockRows):
             return knn_graph(points, n_neighbors, bandwidth=bandwidth, neighbors=neighbors, random_state=random_state)
-        from .search_blocks import search_blocks
-
+        folder = self.folder / "search"
+        folder.mkdir()
         found = search_blocks(
-            points, n_neighbors, folder=self.folder, map=self.map, random_state=random_state, memory=self.memory
+            points, n_neighbors, folder=folder, map=self.map, random_state=random_state, memory=self.task_memory
         )
         return graph_of_neighbors(*found, bandwidth)

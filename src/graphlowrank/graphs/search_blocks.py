@@ -31,7 +31,7 @@ def search_blocks(
     n_neighbors: int,
     *,
     folder: Path,
-    map: Map = map,  # noqa: A002
+    map: Map = map,
     random_state: RandomState = None,
     memory: int = 1_000_000_000,
     report: Callable[[str, Cost], None] | None = None,

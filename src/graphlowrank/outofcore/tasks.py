@@ -11,6 +11,7 @@ from typing import Any
 from .._threads import current_threads, limit_threads
 from .._version import __version__
 
+PARTS = 8  # of the memory of a process, of which a task uses one: data, copies and results of others need the rest
 TASKS_PER_THREAD = 2  # that are under way: the next one is ready when one ends
 
 
@@ -100,6 +101,15 @@ def map_on(client: Any) -> Callable[[Callable[[Any], Any], Sequence[Any]], Itera
         return compute_in_order([call(function, item) for item in items], [_name_of(function)] * len(items))
 
     return map if client is None else on_workers
+
+
+def task_memory(client: Any, memory: int) -> int:
+    """Bytes that a task may use: a part of the memory of this process, or of the smallest share of a worker's."""
+    if client is None:
+        return memory // PARTS
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    shares = [one["memory_limit"] // one["nthreads"] for one in workers if one["memory_limit"]]
+    return min([*shares, memory]) // PARTS
 
 
 def _name_of(function: Callable[[Any], Any]) -> str:

@@ -50,6 +50,16 @@ class BlockRows:
         return fixed_blocks(self.shape)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @property
     def n_bytes(self) -> int:
         """Bytes of all rows."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
