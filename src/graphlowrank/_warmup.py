@@ -17,6 +17,7 @@ from .clustering.refinement import refine
 from .graphs.candidates import nearest_of
 from .graphs.knn import knn_graph, symmetrized
 from .graphs.locality import breadth_first_order, renumber
+from .graphs.search import nearest_to
 from .graphs.search_cells import cell_candidates
 from .graphs.search_exact import nearest_points
 from .layout import lay_out, membership_graph, place_new
@@ -108,7 +109,7 @@ def _call_kernels(X: Any) -> None:
     move_in_batches(arrays, order.copy(), order, 1.0, 1)
 
     near = membership_graph(graph, N_NEIGHBORS)
-    place_new(X, X, lay_out(near.weights, np.ascontiguousarray(X[:, :2]), n_epochs=1), N_NEIGHBORS, seed=0)
+    place_new(*nearest_to(X, X, N_NEIGHBORS), X, lay_out(near.weights, np.ascontiguousarray(X[:, :2]), n_epochs=1), 0)
 
 
 def _summary(seconds: float) -> Warmup:
