@@ -6,8 +6,8 @@ from ..auto.gammas import CLUSTERING_PATH
 from ..auto.scaling import trial_sizes
 from ..graphs.candidates import BLOCK_ENTRIES, COMPILED_ABOVE
 from ..graphs.locality import RENUMBERED_ABOVE
-from ..graphs.search import EXACT_PRODUCTS
 from ..graphs.projection import PROJECTED_DIMENSIONS, PROJECTION_ROWS
+from ..graphs.search import EXACT_PRODUCTS
 from ..graphs.search_exact import SPARE_CANDIDATES
 from ..linalg.products import MAX_SUMS, MIN_SUMS, SUM_ENTRIES
 from ..pipeline import FEATURE_GRAPH_SAMPLES, ORDERED_UP_TO
