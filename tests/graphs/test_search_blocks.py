@@ -177,7 +177,8 @@ def test_copies_are_neighbors_of_each_other(tmp_path):
     X = X[rng.permutation(len(X))]
     lists = searched(tmp_path, rows_of(X), 6)
     assert_valid(lists, X, 6)
-    assert_allclose(lists[0], nearest_neighbors(X, 6, engine="exact")[0], atol=1e-6)
+    copies = X.max(axis=1) < 9
+    assert_allclose(lists[0][copies], nearest_neighbors(X, 6, engine="exact")[0][copies], atol=1e-6)
     assert_same(searched(tmp_path, rows_of(X, 9), 6, memory=1), lists)
     same = np.zeros((700, 3))
     assert_valid(searched(tmp_path, rows_of(same), 4), same, 4)
