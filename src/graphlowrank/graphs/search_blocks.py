@@ -1,9 +1,9 @@
 """Approximate nearest-neighbor search in data that do not fit in memory, by tasks on blocks of rows.
 
-The search of :mod:`.search_cells`, with the data in files. A random sample of the rows determines the projection and the
-cells. Then each block of rows is sorted by cell into files of its own; each group of cells is searched against itself and
-the cells around it; and each range of the output collects its lists from the groups. The tasks of a stage are
-independent of each other and may be repeated. The answer does not depend on the memory, nor on where tasks run.
+The search of :mod:`.search_cells`, with the data in files. A random sample of the rows determines the projection and
+the cells. Each block of rows is sorted by cell into files of its own; each group of cells is searched against itself
+and the cells around it; each range of the output collects its lists from the groups. The tasks of a stage are
+independent of each other and may be repeated. The answer depends neither on the memory nor on where tasks run.
 """
 
 import pickle
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from .block_cells import SavedModel, assign, learn_cells
@@ -66,7 +67,8 @@ def search_blocks(
     if not 1 <= n_neighbors < rows.n_rows:
         raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and n - 1 = {rows.n_rows - 1}.")
     stages = Stages(map, report or (lambda name, cost: None))
-    model = learn_cells(rows, n_neighbors, folder, stages, check_random_state(random_state))
+    with single_threaded_libraries():
+        model = learn_cells(rows, n_neighbors, folder, stages, check_random_state(random_state))
     saved = SavedModel(folder / "model", secrets.token_hex(8))
     write_array(saved.path, np.frombuffer(pickle.dumps(model), dtype=np.uint8))
     assigned = stages.run("cells", partial(assign, saved, rows), range(len(rows.blocks)))
