@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits
 
 from graphlowrank import CompressiveClustering, load
 from graphlowrank.clustering import memberships_of_new
-from graphlowrank.graphs.search import nearest_to
 from graphlowrank.estimators import _points
+from graphlowrank.graphs.search import nearest_to
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing import fit_imputer
 from graphlowrank.preprocessing.sparse import own_copy

@@ -91,7 +91,10 @@ def test_columns_of_text_are_refused_by_name(tmp_path):
     ("make", "message"),
     [
         (lambda folder: folder / "x.csv", "No such file"),
-        (lambda folder: (folder / "y.csv").write_text("1,2\n") and folder / "y.csv", "is not read in parts; use one of"),
+        (
+            lambda folder: (folder / "y.csv").write_text("1,2\n") and folder / "y.csv",
+            "is not read in parts; use one of",
+        ),
         (lambda folder: np.save(folder / "f.npy", np.asfortranarray(X)) or folder / "f.npy", "one after the other"),
         (lambda folder: np.save(folder / "v.npy", X[0]) or folder / "v.npy", "two axes"),
         (lambda folder: np.save(folder / "t.npy", np.array([["a"]])) or folder / "t.npy", "text or records"),

@@ -1,5 +1,7 @@
 """Rows on disk are those of the source, and what is wrong with them is said with their numbers."""
 
+from itertools import pairwise
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -84,5 +86,5 @@ def test_blocks_cover_all_rows_and_depend_on_the_shape_alone():
         blocks = fixed_blocks(shape)
         assert blocks[0].start == 0
         assert blocks[-1].stop == shape[0]
-        assert all(one.stop == other.start for one, other in zip(blocks, blocks[1:], strict=False))
+        assert all(one.stop == other.start for one, other in pairwise(blocks))
         assert len({rows.stop - rows.start for rows in blocks[:-1]}) <= 1

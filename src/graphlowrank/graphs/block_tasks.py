@@ -17,12 +17,21 @@ Result = TypeVar("Result")
 class Rows(Protocol):
     """Data in blocks of consecutive rows, which can be read again and in other processes (pickled)."""
 
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype
-    """float32 or float64."""
-    blocks: Sequence[slice]
-    """Cover ``range(n_rows)`` in order."""
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64."""
+
+    @property
+    def blocks(self) -> Sequence[slice]:
+        """Rows of each block; they cover all rows in order."""
 
     def read(self, block: int) -> Array:
         """Return the rows ``blocks[block]``."""
