@@ -211,7 +211,7 @@ def test_models_are_saved_without_lazy_attributes(blobs, how, tmp_path):
 def test_features_must_match(blobs):
     X, _ = blobs
     model = gl.CompressiveClustering(6, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="X has 11 features, but CompressiveClustering.predict expects 12"):
+    with pytest.raises(ValueError, match=r"X has 11 features, but CompressiveClustering\.predict expects 12"):
         model.predict(da.from_array(X[:, :11]))
     labels = model.predict(da.from_array(X, chunks=(900, 12)))
     np.testing.assert_array_equal(labels.compute(), model.predict(X))

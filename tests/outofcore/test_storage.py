@@ -72,7 +72,7 @@ def test_errors_of_the_source_name_the_rows(tmp_path):
         return part
 
     broken = da.from_array(X, chunks=(256, 12)).map_blocks(fails, dtype=float, meta=np.empty((0, 0)))
-    with pytest.raises(ValueError, match="rows 256 to 511 of x.zarr: RuntimeError: the disk is gone"):
+    with pytest.raises(ValueError, match=r"rows 256 to 511 of x\.zarr: RuntimeError: the disk is gone"):
         stored(broken, tmp_path)
 
 
