@@ -15,6 +15,7 @@ from .clustering.labels import cluster_means
 from .clustering.propagation import propagate_labels
 from .clustering.refinement import refine
 from .graphs.candidates import nearest_of
+from .graphs.cell_index import CellIndex
 from .graphs.knn import knn_graph, symmetrized
 from .graphs.locality import breadth_first_order, renumber
 from .graphs.search import nearest_to
@@ -84,6 +85,7 @@ def _call_kernels(X: Any) -> None:
 
     nearest_points(X.astype(np.float32), X.astype(np.float32), N_NEIGHBORS, compiled_above=0)
     nearest_of(X, cell_candidates(X, N_NEIGHBORS, rng)[0], N_NEIGHBORS, compiled=True)
+    CellIndex.build(X, N_NEIGHBORS, random_state=0, exact_up_to=0).query(X, N_NEIGHBORS)
     sparse = ShiftedSparse(sp.csr_array(np.maximum(X, 0)))
     nearest_of(sparse, np.tile(np.arange(20), (N_SAMPLES, 1)), N_NEIGHBORS, compiled=True)
     symmetrized(np.ones((N_SAMPLES, 2), X.dtype), np.tile(keep[:2], (N_SAMPLES, 1)), compiled_above=0)

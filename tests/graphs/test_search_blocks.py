@@ -101,9 +101,11 @@ def test_recall_is_that_of_the_search_in_memory(data, tmp_path):
     assert hops < 0.75 * np.abs(np.diff(X.astype(float), axis=0)).mean()
 
 
-@pytest.mark.parametrize("p", [12, 130])
-def test_neither_memory_nor_blocks_nor_threads_change_a_bit(p, tmp_path, monkeypatch):
-    X = clusters(11_000, p)
+@pytest.mark.parametrize("data", ["lattice", "projected"])
+def test_neither_memory_nor_blocks_nor_threads_change_a_bit(data, tmp_path, monkeypatch):
+    # Of many points at the same distance, rounding chooses.
+    lattice = np.random.default_rng(0).integers(0, 3, (11_000, 9)).astype(np.float32)
+    X = lattice if data == "lattice" else clusters(11_000, 130)
     expected = searched(tmp_path, rows_of(X), 7)
     for memory in (1, 3_000_000):  # one block of queries at a time; parts of groups
         assert_same(searched(tmp_path, rows_of(X), 7, memory=memory), expected)
@@ -159,7 +161,7 @@ def test_tasks_may_be_killed_and_repeated(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (9, 8), (40, 5), (300, 299), (3000, 700)])
+@pytest.mark.parametrize(("n", "k"), [(2, 1), (9, 8), (40, 5), (300, 299), (1200, 300)])
 def test_small_data_and_many_neighbors(n, k, dtype, tmp_path):
     X = clusters(n, 4, dtype, latent=2)
     lists = searched(tmp_path, rows_of(X, min(3, n)), k)
@@ -168,6 +170,17 @@ def test_small_data_and_many_neighbors(n, k, dtype, tmp_path):
     assert recall(indices, lists[1]) >= (1 if n <= 300 else 0.97)
     if n <= 300:
         assert_allclose(lists[0], distances, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_whose_cells_hold_too_few_points_are_searched_exactly(tmp_path, monkeypatch):
+    monkeypatch.setattr(search_cells, "MIN_PROBES", 1)
+    monkeypatch.setattr(search_cells, "TRIAL_RECALL", 0.0)  # only the nearest cell is probed
+    X = clusters(3000, 5, np.float64)
+    lists = searched(tmp_path, rows_of(X), 60)  # of about 30 points
+    assert_valid(lists, X, 60)
+    distances = nearest_neighbors(X, 60, engine="exact")[0]
+    assert np.mean(np.all(np.isclose(lists[0], distances), axis=1)) > 0.8
+    assert_same(searched(tmp_path, rows_of(X, 7), 60, memory=1), lists)
 
 
 def test_copies_are_neighbors_of_each_other(tmp_path):

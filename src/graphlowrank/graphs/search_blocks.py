@@ -53,7 +53,8 @@ def search_blocks(
     random_state : int, RandomState or None, default=None
         Seed of the sample and the cells.
     memory : int
-        Bytes that a task may use beside the program; a block of the data must take less than a quarter of it.
+        Bytes that a task may use beside the program. A block of the data must take less than a quarter of it; below
+        about 100 MB, the cells around 2048 rows may need more.
     report : callable, optional
         Is called with the name and the cost of each stage when it is done.
 
@@ -67,17 +68,17 @@ def search_blocks(
     if not 1 <= n_neighbors < rows.n_rows:
         raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and n - 1 = {rows.n_rows - 1}.")
     stages = Stages(map, report or (lambda name, cost: None))
-    with single_threaded_libraries():
+    with single_threaded_libraries():  # the same rounding for any number of threads
         model = learn_cells(rows, n_neighbors, folder, stages, check_random_state(random_state))
-    saved = SavedModel(folder / "model", secrets.token_hex(8))
-    write_array(saved.path, np.frombuffer(pickle.dumps(model), dtype=np.uint8))
-    assigned = stages.run("cells", partial(assign, saved, rows), range(len(rows.blocks)))
-    search = plan_search(model, assigned, rows.n_rows)
-    outputs = _outputs(folder, rows, n_neighbors, model.number_dtype)
-    groups = search.groups(memory)
-    stages.run("search", partial(search_group, saved, search, memory, outputs), list(enumerate(groups)))
-    ranges = list(row_blocks(rows.n_rows, 1, entries=COLLECTED_ROWS))
-    stages.run("lists", partial(_collect, saved, outputs, len(groups)), ranges)
+        saved = SavedModel(folder / "model", secrets.token_hex(8))
+        write_array(saved.path, np.frombuffer(pickle.dumps(model), dtype=np.uint8))
+        assigned = stages.run("cells", partial(assign, saved, rows), range(len(rows.blocks)))
+        search = plan_search(model, assigned, rows.n_rows)
+        outputs = _outputs(folder, rows, n_neighbors, model.number_dtype)
+        groups = search.groups(memory)
+        stages.run("search", partial(search_group, saved, search, memory, outputs), list(enumerate(groups)))
+        ranges = list(row_blocks(rows.n_rows, 1, entries=COLLECTED_ROWS))
+        stages.run("lists", partial(_collect, saved, outputs, len(groups)), ranges)
     distances, indices, order = (np.load(path, mmap_mode="r") for path in outputs)
     return distances, indices, order
 
