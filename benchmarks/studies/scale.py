@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -86,13 +85,12 @@ class Memory(threading.Thread):
 def cluster_of(workers, limit):
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0")
     return cluster, Client(cluster)
 
 
 def measure(name, how, workers, memory, limit, folder, seed):
     """One fit, and the labels of all samples."""
-    import dask.array as da
     import zarr
     from sklearn.metrics import adjusted_rand_score
 
@@ -164,7 +162,10 @@ def measure_same(kind, runs, folder):
 
     import graphlowrank as gl
 
-    X = np.concatenate([rows_of(0, 2**14, 50, 2**14)[0] for _ in range(1)] + [rows_of(2**14 * k, 2**14 * (k + 1), 50, 2**14)[0] for k in (1, 2)])
+    X = np.concatenate(
+        [rows_of(0, 2**14, 50, 2**14)[0] for _ in range(1)]
+        + [rows_of(2**14 * k, 2**14 * (k + 1), 50, 2**14)[0] for k in (1, 2)]
+    )
     given, same, killed, answers = random.Random(0), 0, 0, {}
     cluster, client = cluster_of(2, "3GB")
     for number in range(runs + 1):
