@@ -105,7 +105,7 @@ def map_on(client: Any) -> Callable[[Callable[[Any], Any], Sequence[Any]], Itera
 
 
 def _answer(client: Any, address: str, future: Any) -> Any:
-    """Result of a task for one worker; None if the worker has died."""
+    """Return the result of a task for one worker; None if the worker has died."""
     for _ in range(PATIENCE):
         try:
             return future.result(timeout=1)
