@@ -4,6 +4,7 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -11,19 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 from .._threads import limit_threads
 from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
-from ..clustering import cluster_means, memberships_of_new, weaknesses
+from ..auto.drift import RowScores
+from ..clustering import (
+    cluster_means,
+    memberships_from_neighbors,
+    memberships_of_new,
+    numbers_like,
+    typical_distances,
+    weaknesses,
+)
 from ..exceptions import WeakClustersWarning
+from ..graphs.search import nearest_to
 from ..options import PUBLISHED, Options
 from ..pipeline import cluster
 from ..preprocessing import Data
 from ..records import LossWeights
-from ._base import PipelineEstimator
 from ._points import ComparesSamples
+from .streaming import StreamingEstimator
 
 
 @dataclass(eq=False, repr=False)
 class CompressiveClustering(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ComparesSamples, PipelineEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ComparesSamples, StreamingEstimator
 ):
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
@@ -95,6 +105,10 @@ class CompressiveClustering(
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     variant : {"default", "published"}, default="default"
         "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
+    reservoir_size : int, default=10000
+        Rows that ``partial_fit`` keeps of a stream. The model is fitted when so many were seen.
+    half_life : float or None, default=None
+        Rows of the stream after which a row is half as likely to be kept. None: all rows are equally likely.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -131,6 +145,11 @@ class CompressiveClustering(
         array given to ``fit``: complete data that need no scaling are copied, unless they are mapped read-only.
     scale_ : float
         Unit of the scaled data: mean absolute deviation.
+    batch_labels_, n_samples_seen_, row_numbers_ : ndarray or None, int, ndarray
+        After :meth:`partial_fit`: clusters of the rows of the last batch (None before there is a model), rows seen, and
+        numbers in the stream of the rows that the model was fitted to, whose clusters are ``labels_``.
+    drift_, refit_due_ : Drift or None, bool
+        Comparison of the last batch with the rows of the fit (``p_value``, ``reason``), and whether it differs.
     report_, stage_seconds_ : FitReport, dict
         What was chosen and why, graphs, convergence; seconds of each stage.
 
@@ -158,6 +177,7 @@ class CompressiveClustering(
     variant: str = "default"
 
     _accepts_sparse = True
+    _score_names = ("distance to fitted rows, relative to those of its cluster,",)
 
     @classmethod
     def as_published(
@@ -245,3 +265,25 @@ class CompressiveClustering(
     def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
             return memberships_of_new(self._points_of_new(X), self.points_, self.soft_labels_, self._n_neighbors)
+
+    def _answer(self, X: Data) -> tuple[Array, RowScores]:
+        near = nearest_to(self._points_of_new(X), self.points_, min(self._n_neighbors, len(self.points_)))
+        labels = memberships_from_neighbors(*near, self.soft_labels_).argmax(axis=1)
+        distances = near[0].mean(axis=1, dtype=np.float64) / self._typical_distances[labels]
+        return labels, RowScores(distances[:, None], labels)
+
+    def _store_answer(self, answer: Array | None) -> None:
+        self.batch_labels_ = answer
+
+    def _prepare_answers(self) -> None:
+        with limit_threads(self.n_jobs):
+            self._typical_distances = typical_distances(self.points_, self.labels_, self.n_clusters_, self._n_neighbors)
+
+    def _labels_before(self, X: Data) -> Array:
+        return self._memberships(X).argmax(axis=1)
+
+    def _renumber(self, before: Array) -> None:
+        numbers = numbers_like(self.labels_, self.n_clusters_, before)
+        order = np.argsort(numbers)
+        self.labels_ = numbers[self.labels_]
+        self.soft_labels_, self.cluster_centers_ = self.soft_labels_[:, order], self.cluster_centers_[order]

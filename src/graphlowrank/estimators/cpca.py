@@ -10,15 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..auto import PUBLISHED_TOL, Choice, check_sizes
+from ..auto.drift import RowScores
+from ..decoders.scores import residual_sizes
 from ..model_selection import recover_by_solver
 from ..options import PUBLISHED, Options, check_choice
 from ..preprocessing import Data
 from ..records import LossWeights
-from ._base import LowRankTransformer, PipelineEstimator
+from ._base import LowRankTransformer
+from .streaming import StreamingEstimator
 
 
 @dataclass(eq=False, repr=False)
-class CompressivePCA(PipelineEstimator, LowRankTransformer):
+class CompressivePCA(StreamingEstimator, LowRankTransformer):
     """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
 
     By default models are compared on held-out entries, and the matrix is denoised from the solution of the best one.
@@ -88,6 +91,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     variant : {"default", "published"}, default="default"
         "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
+    reservoir_size : int, default=10000
+        Rows that ``partial_fit`` keeps of a stream. The model is fitted when so many were seen.
+    half_life : float or None, default=None
+        Rows of the stream after which a row is half as likely to be kept. None: all rows are equally likely.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -117,6 +124,11 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Graphs used.
     sample_indices_, feature_indices_, sample_weights_, feature_weights_ : ndarray
         What was kept, and its importance weights (None for a uniform draw).
+    batch_scores_, n_samples_seen_, row_numbers_ : ndarray or None, int, ndarray
+        After :meth:`partial_fit`: scores of the rows of the last batch (None before there is a model), rows seen, and
+        numbers in the stream of the rows that the model was fitted to, whose low-rank matrix is ``low_rank_``.
+    drift_, refit_due_ : Drift or None, bool
+        Comparison of the last batch with the rows of the fit (``p_value``, ``reason``), and whether it differs.
     report_, stage_seconds_ : FitReport, dict
         What was chosen and why, graphs, convergence; seconds of each stage.
 
@@ -147,6 +159,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     variant: str = "default"
 
     _accepts_sparse = True
+    _score_names = ("mean absolute residual", "largest absolute residual")
 
     @classmethod
     def as_published(
@@ -210,3 +223,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         if len(self.draws_) < 2:
             raise ValueError("error bars need n_draws >= 2; fit again with more draws.")
         return np.std([draw[rows] for draw in self.draws_], axis=0, ddof=1)
+
+    def _answer(self, X: Data) -> tuple[Array, RowScores]:
+        scores = self._scores(X)
+        return scores, RowScores(residual_sizes(X, scores, self.components_, self.offset_, self.feature_scale_))
+
+    def _store_answer(self, answer: Array | None) -> None:
+        self.batch_scores_ = answer

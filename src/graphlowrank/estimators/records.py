@@ -9,6 +9,7 @@ import numpy as np
 from .._checks import FLOATS, INDICES, check_range, is_number
 from .._typing import AXES, Array
 from ..auto.choice import Choice
+from ..auto.drift import Drift, RowScores
 from ..clustering import Alternative
 from ..decoders import LowRankMatrix
 from ..graphs import Graph
@@ -16,6 +17,8 @@ from ..preprocessing.imputer import LowRankImputer
 from ..preprocessing.outlier_filter import OutlierFilter
 from ..preprocessing.scaling import Scaling
 from ..preprocessing.sparse import ShiftedSparse
+from ..sampling.reservoir import Reservoir
+from ._stream import STREAM_ATTRIBUTES, Stream
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,16 @@ class StoredRecord:
 RECORDS: dict[str, StoredRecord] = {
     "Alternative": StoredRecord(Alternative),
     "Choice": StoredRecord(Choice),
+    "Drift": StoredRecord(Drift),
     "Graph": StoredRecord(Graph),
     "LowRankMatrix": StoredRecord(LowRankMatrix),
     "LowRankImputer": StoredRecord(LowRankImputer),
     "OutlierFilter": StoredRecord(OutlierFilter),
+    "Reservoir": StoredRecord(Reservoir),
+    "RowScores": StoredRecord(RowScores),
     "Scaling": StoredRecord(Scaling, renamed={"reason": None, "tried": None}),
     "ShiftedSparse": StoredRecord(ShiftedSparse),
+    "Stream": StoredRecord(Stream),
     # Names of 0.1.0.
     "ClusterCount": StoredRecord(Choice, renamed={"n_clusters": "value"}, added={"name": "n_clusters"}),
     "Filling": StoredRecord(LowRankImputer, renamed={"centre": "center", "doubt": "ridge"}),
@@ -68,7 +75,7 @@ WHOLE, REAL = (int, np.integer), (int, float, np.integer, np.floating)
 class Attribute:
     """Type, shape and range of an attribute."""
 
-    shape: str = ""  # n samples, p features, k components, c clusters, s kept samples, f kept features
+    shape: str = ""  # n samples, p features, k components, c clusters, s, f kept samples, features, b batch
     kinds: tuple[type, ...] = (np.ndarray,)
     dtypes: tuple[np.dtype[Any], ...] = FLOATS  # of an array
     least: float = -np.inf
@@ -100,7 +107,10 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
     """Raise ValueError unless the attributes of an estimator fit together; one that was not fitted has none."""
     needed = [name for has, names in NEEDED.items() if hasattr(cls, has) for name in names if not hasattr(cls, name)]
     missing = [name for name in needed if name not in attributes]
-    if missing and attributes.keys() & ATTRIBUTES.keys() - {"_sklearn_output_config"}:
+    unfitted = {"_sklearn_output_config"}
+    if "_stream" in attributes:  # which may not have a model yet
+        unfitted |= {"n_features_in_", "feature_names_in_", *STREAM_ATTRIBUTES}
+    if missing and attributes.keys() & ATTRIBUTES.keys() - unfitted:
         raise ValueError(f"it lacks {', '.join(missing)}.")
     sizes: dict[str, int] = {}
     for name, attribute in ATTRIBUTES.items():
@@ -136,6 +146,8 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return value.center.shape if isinstance(value, LowRankImputer) else value.median.shape
     if isinstance(value, Graph):
         return (value.n_nodes,)
+    if isinstance(value, Stream):
+        return tuple(one.shape[1] for one in value.reservoir.blocks[:1]) or None
     if isinstance(value, Alternative):
         return value.labels.shape
     return (int(value),) if isinstance(value, WHOLE) else value.shape
@@ -160,8 +172,19 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "_fit_summary": Attribute("", (dict,)), "_sklearn_output_config": Attribute("", (str,), each=dict),
     "_scaling": Attribute("p", (Scaling,)), "_distance_model": Attribute("p", (LowRankImputer, OutlierFilter)),
     "_n_neighbors": Attribute("", WHOLE, least=1), "_seed": Attribute("", WHOLE, least=0),
+    "_stream": Attribute("p", (Stream,)), "n_samples_seen_": Attribute("", WHOLE, least=0),
+    "row_numbers_": Attribute("n", dtypes=INDICES, least=0), "drift_": Attribute("", (Drift,)),
+    "refit_due_": Attribute("", (bool, np.bool_)), "_typical_distances": Attribute("c", least=0),
+    "batch_labels_": Attribute("b", dtypes=INDICES, least=0, below="c"), "batch_scores_": Attribute("bk"),
 }  # fmt: skip
-OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}
+OPTIONAL = {
+    "_distance_model",
+    "feature_scale_",
+    "drift_",
+    "batch_labels_",
+    "batch_scores_",
+    *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights")),
+}
 NEEDED = {  # by a method or parameter of an estimator
     "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
     "predict": (
