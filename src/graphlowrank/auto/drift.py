@@ -24,6 +24,7 @@ from .._typing import Array
 
 LEVEL = 0.01  # of false alarms, for each batch
 HELD_OUT, MAX_HELD_OUT = 0.2, 2000  # share and number of the rows that are held out of a fit as the reference
+FAR = 0.99  # quantile of the reference, beyond which rows do not belong to any cluster for certain
 RECENT = 1000  # rows that a batch with fewer is tested with, too: alone, a few have no power
 
 
@@ -104,6 +105,11 @@ def compare_rows(reference: RowScores, batch: RowScores, recent: RowScores | Non
     p, reason = min(found, default=(1.0, ""))
     p = min(1.0, n_groups * p)
     return Drift(p, len(batch), reason if p < LEVEL else f"{len(batch)} rows are like those of the fit")
+
+
+def beyond(reference: RowScores, new: RowScores) -> Array:
+    """Booleans (n,): rows with a score beyond almost all of the reference."""
+    return np.any(new.values > np.quantile(reference.values, FAR, axis=0), axis=1)
 
 
 def _tests(reference: RowScores, new: RowScores, names: Sequence[str]) -> Iterator[tuple[float, str]]:

@@ -25,15 +25,15 @@ from .labels import (
     memberships_from_neighbors,
     memberships_of_new,
     numbers_like,
-    typical_distances,
 )
+from .novelty import center_distances, typical_distances
 from .refinement import merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, Source, candidates, community_candidates, score_source, select
 from .weaknesses import weaknesses
 
 __all__ = [
-    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "candidates", "cluster_means",
-    "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
+    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "candidates", "center_distances",
+    "cluster_means", "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
     "leading_directions", "locally_scaled", "memberships_from_neighbors", "memberships_of_new", "merge",
     "modularity_path", "numbers_like", "partition_cost", "refine", "score_source", "select", "spectral_directions",
     "typical_distances", "weaknesses",

@@ -25,7 +25,6 @@ from .kmeans import Scores, cluster_scores, k_means, leading_directions
 MEMBERSHIP_TOL = 1e-5
 MAX_DOUBLINGS = 10  # of the weight of the best draw in a consensus
 MAX_SUMS, SUM_ENTRIES = 16, 2_000_000  # partial sums of rows, and what they may hold in all
-MEASURED = 2000  # samples whose distances to their neighbors are measured
 FIT_ON = 20_000  # kept samples that k-means fits its centers on
 
 
@@ -132,11 +131,12 @@ def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
 def numbers_like(labels: Array, n_clusters: int, before: Array) -> Array:
     """Return the new number (n_clusters,) of each cluster, so that as many samples as possible keep that of ``before``.
 
+    Samples with -1 there are ignored.
     A cluster that matches none of the former ones, or one whose number is not below ``n_clusters``, gets a free number.
     """
     n_before = int(before.max(initial=0)) + 1
     counts = np.zeros((n_clusters, n_before), dtype=np.int64)
-    np.add.at(counts, (labels, before), 1)
+    np.add.at(counts, (labels[before >= 0], before[before >= 0]), 1)
     numbers = np.full(n_clusters, -1)
     for cluster, former in zip(*linear_sum_assignment(counts, maximize=True), strict=True):
         if counts[cluster, former] and former < n_clusters:
@@ -144,21 +144,6 @@ def numbers_like(labels: Array, n_clusters: int, before: Array) -> Array:
     free = np.setdiff1d(np.arange(n_clusters), numbers)
     numbers[numbers < 0] = free
     return numbers
-
-
-def typical_distances(training: Data, labels: Array, n_clusters: int, n_neighbors: int) -> Array:
-    """Median, over samples of each cluster (n_clusters,), of the mean distance to the nearest other samples.
-
-    That of all samples for clusters without any, and of copies of one sample. At most 2000 samples are measured.
-    """
-    part = np.unique(np.linspace(0, len(training) - 1, MEASURED).astype(np.int64))
-    n_neighbors = min(n_neighbors, len(training) - 1)
-    distances = nearest_to(training[part], training, n_neighbors + 1)[0][:, 1:].mean(axis=1, dtype=np.float64)
-    overall = float(np.median(distances)) or 1.0
-    found = np.full(n_clusters, overall)
-    for number in np.unique(labels[part]):
-        found[number] = float(np.median(distances[labels[part] == number])) or overall
-    return found
 
 
 def _match(membership: Array, reference: Array) -> Array:

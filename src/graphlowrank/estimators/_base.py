@@ -96,7 +96,7 @@ class GraphEstimator(BaseEstimator):
         self._check_for_fit(X, options, stacklevel=4)
         return X
 
-    def _check_for_fit(self, X: Data, options: Options, stacklevel: int = 3) -> None:
+    def _check_for_fit(self, X: Any, options: Options, stacklevel: int = 3) -> None:
         """Raise ValueError unless a model can be fitted to validated data with these options."""
         if has_missing(X):
             check_observed(X)

@@ -9,8 +9,8 @@ from ..sampling.reservoir import Reservoir
 
 # Of an estimator: forgotten by fit, and allowed in files of models that are not fitted yet.
 STREAM_ATTRIBUTES = (
-    "_stream", "n_samples_seen_", "row_numbers_", "drift_", "refit_due_", "_typical_distances", "batch_labels_",
-    "batch_scores_",
+    "_stream", "n_samples_seen_", "row_numbers_", "drift_", "refit_due_", "_typical_distances", "_centers",
+    "batch_labels_", "batch_scores_",
 )  # fmt: skip
 
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._threads import limit_threads
 from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
-from ..auto.drift import RowScores
+from ..auto.drift import RowScores, beyond
 from ..clustering import (
+    center_distances,
     cluster_means,
     memberships_from_neighbors,
     memberships_of_new,
@@ -177,7 +178,7 @@ class CompressiveClustering(
     variant: str = "default"
 
     _accepts_sparse = True
-    _score_names = ("distance to fitted rows, relative to those of its cluster,",)
+    _score_names = ("relative distance to fitted rows", "distance to the mean of the cluster")
 
     @classmethod
     def as_published(
@@ -267,20 +268,29 @@ class CompressiveClustering(
             return memberships_of_new(self._points_of_new(X), self.points_, self.soft_labels_, self._n_neighbors)
 
     def _answer(self, X: Data) -> tuple[Array, RowScores]:
-        near = nearest_to(self._points_of_new(X), self.points_, min(self._n_neighbors, len(self.points_)))
+        points = self._points_of_new(X)
+        near = nearest_to(points, self.points_, min(self._n_neighbors, len(self.points_)))
         labels = memberships_from_neighbors(*near, self.soft_labels_).argmax(axis=1)
-        distances = near[0].mean(axis=1, dtype=np.float64) / self._typical_distances[labels]
-        return labels, RowScores(distances[:, None], labels)
+        near = near[0].mean(axis=1, dtype=np.float64) / self._typical_distances[labels]
+        # In the units of the data, unless they differ: scaling of samples hides much of what is new.
+        by_features = self.scaling_ == "features"
+        far = center_distances(
+            points if by_features else X, labels, self._centers if by_features else self.cluster_centers_
+        )
+        return labels, RowScores(np.column_stack([near, far]), labels)
 
     def _store_answer(self, answer: Array | None) -> None:
         self.batch_labels_ = answer
 
     def _prepare_answers(self) -> None:
         with limit_threads(self.n_jobs):
+            if self.scaling_ == "features":
+                self._centers = cluster_means(self.points_, self.labels_, self.n_clusters_)
             self._typical_distances = typical_distances(self.points_, self.labels_, self.n_clusters_, self._n_neighbors)
 
-    def _labels_before(self, X: Data) -> Array:
-        return self._memberships(X).argmax(axis=1)
+    def _labels_before(self, X: Data, reference: RowScores | None) -> Array:
+        labels, scores = self._answer_in_threads(X)
+        return labels if reference is None else np.where(beyond(reference, scores), -1, labels)
 
     def _renumber(self, before: Array) -> None:
         numbers = numbers_like(self.labels_, self.n_clusters_, before)

@@ -159,7 +159,7 @@ class CompressivePCA(StreamingEstimator, LowRankTransformer):
     variant: str = "default"
 
     _accepts_sparse = True
-    _score_names = ("mean absolute residual", "largest absolute residual")
+    _score_names = ("median absolute residual", "mean absolute residual", "largest absolute residual")
 
     @classmethod
     def as_published(

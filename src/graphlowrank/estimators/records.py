@@ -75,7 +75,7 @@ WHOLE, REAL = (int, np.integer), (int, float, np.integer, np.floating)
 class Attribute:
     """Type, shape and range of an attribute."""
 
-    shape: str = ""  # n samples, p features, k components, c clusters, s, f kept samples, features, b batch
+    shape: str = ""  # n samples, p features, k components, c clusters, s, f kept, b batch
     kinds: tuple[type, ...] = (np.ndarray,)
     dtypes: tuple[np.dtype[Any], ...] = FLOATS  # of an array
     least: float = -np.inf
@@ -175,7 +175,8 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "_stream": Attribute("p", (Stream,)), "n_samples_seen_": Attribute("", WHOLE, least=0),
     "row_numbers_": Attribute("n", dtypes=INDICES, least=0), "drift_": Attribute("", (Drift,)),
     "refit_due_": Attribute("", (bool, np.bool_)), "_typical_distances": Attribute("c", least=0),
-    "batch_labels_": Attribute("b", dtypes=INDICES, least=0, below="c"), "batch_scores_": Attribute("bk"),
+    "_centers": Attribute("cp"), "batch_labels_": Attribute("b", dtypes=INDICES, least=0, below="c"),
+    "batch_scores_": Attribute("bk"),
 }  # fmt: skip
 OPTIONAL = {
     "_distance_model",

@@ -48,8 +48,8 @@ class StreamingEstimator(PipelineEstimator):
     def _prepare_answers(self) -> None:
         """Compute what the scores of new rows need, after a fit."""
 
-    def _labels_before(self, X: Data) -> Array | None:
-        """Clusters of rows by the model before it is fitted again; None if it has none."""
+    def _labels_before(self, X: Data, reference: RowScores | None) -> Array | None:
+        """Clusters of rows by the model before it is fitted again, -1 for rows unlike its own; None if it has none."""
         return None
 
     def _renumber(self, before: Array) -> None:
@@ -104,7 +104,7 @@ class StreamingEstimator(PipelineEstimator):
             raise ValueError(f"refit needs {MIN_ROWS} rows, and there are {stream.reservoir.n_kept}.")
         with self._unchanged_on_error():
             self._stream = self._fit_kept(stream, self._stream_options())
-            self.drift_, self.refit_due_ = None, False
+            self._store_drift(None)
         return self
 
     @property
@@ -158,8 +158,8 @@ class StreamingEstimator(PipelineEstimator):
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _continue(self, X: MatrixLike) -> None:
@@ -170,6 +170,8 @@ class StreamingEstimator(PipelineEstimator):
         if stream is None:
             seed = int(check_random_state(self.random_state).randint(MAX_SEED))
             stream = Stream(Reservoir.empty(self.reservoir_size, seed, self.half_life))
+            if fitted:
+                self._prepare_answers()
         kept, n_before = stream.reservoir, 0
         if stream.reference is None:
             begins = min(kept.size, MAX_HELD_OUT) if fitted else kept.size
@@ -180,13 +182,17 @@ class StreamingEstimator(PipelineEstimator):
         self._stream = replace(stream, reservoir=stream.reservoir.updated(data[n_before:]))
         self.n_samples_seen_ = self._stream.reservoir.n_seen
         answer: Array | None = None
-        self.drift_: Drift | None = None
+        drift: Drift | None = None
         if hasattr(self, "_fit_summary"):
             answer, scores = self._answer_in_threads(data)
             if n_before < len(data) and stream.reference is not None:
-                self._stream, self.drift_ = self._stream.tested(scores[n_before:], self._score_names)
+                self._stream, drift = self._stream.tested(scores[n_before:], self._score_names)
         self._store_answer(answer)
-        self.refit_due_ = self.drift_ is not None and self.drift_.detected
+        self._store_drift(drift)
+
+    def _store_drift(self, drift: Drift | None) -> None:
+        self.drift_ = drift
+        self.refit_due_ = drift is not None and drift.detected
 
     def _answer_in_threads(self, X: Data) -> tuple[Array, RowScores]:
         with limit_threads(self.n_jobs):
@@ -194,7 +200,6 @@ class StreamingEstimator(PipelineEstimator):
 
     def _begun(self, stream: Stream) -> Stream:
         """Stream with all rows so far as the reference: the model was fitted to others."""
-        self._prepare_answers()
         return stream.begun_with(self._answer_in_threads(stream.reservoir.sample()[0])[1])
 
     def _fit_kept(self, stream: Stream, options: Options) -> Stream:
@@ -202,7 +207,7 @@ class StreamingEstimator(PipelineEstimator):
         X, numbers = stream.reservoir.sample()
         held = held_out(len(X), (stream.reservoir.seed, stream.reservoir.n_seen))
         training, reference = X[np.flatnonzero(~held)], X[np.flatnonzero(held)]
-        before = self._labels_before(training) if hasattr(self, "_fit_summary") else None
+        before = self._labels_before(training, stream.reference) if hasattr(self, "_fit_summary") else None
         self._check_for_fit(training, options)
         self._summarize(training, self._fit(training, LossWeights(), options))
         self.row_numbers_ = numbers[~held]
@@ -213,4 +218,4 @@ class StreamingEstimator(PipelineEstimator):
 
     def _start_over(self) -> None:
         for name in STREAM_ATTRIBUTES:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)

@@ -154,7 +154,7 @@ def _merged(blocks: tuple[Data, ...]) -> tuple[Data, ...]:
 
 
 def _is_index(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and 0 <= value < MAX_ROWS
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(0 <= value < MAX_ROWS)
 
 
 def _checked_length(block: object) -> int:
