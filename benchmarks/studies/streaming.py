@@ -1,6 +1,6 @@
 """Streams: how often is drift reported that is none, and how soon is a change found?
 
-    python benchmarks/studies/streaming.py [--sets normal,digits] [--output benchmarks/results/streaming.md]
+    python benchmarks/studies/streaming.py [--sets normal,digits]
 
 False alarms: each model is fitted to a reservoir, then gets batches of 50, 200 and 1000 rows of the same distribution,
 200 of each size over 20 seeds (over 6 for real sets, whose rows are given once, in random order), and the batches
@@ -8,17 +8,18 @@ that are reported are counted. Batches of one fit share its reference, so their 
 counts the seeds. A twentieth of the entries of "low rank" are outliers.
 Detection: after five batches without a change come changed batches of 100 or 400 rows: the share of seeds in which the
 first is reported, and the mean number of batches until one is (11 if none of ten is). A planted change is described by
-its row; "normal" has eight clusters in 30 dimensions, at distances of 5.5 standard deviations; "low rank" has 60
+its row. Measurements that results/streaming.json has are not repeated. "normal" has eight clusters in 30 dimensions, at distances of 5.5 standard deviations; "low rank" has 60
 features, rank 5 and noise of the size of a fifth of the signal.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
+import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -29,7 +30,7 @@ from graphlowrank_benchmarks.internals import write_atomically
 from graphlowrank_benchmarks.machine import describe_machine, machine_line
 from graphlowrank_benchmarks.tables import markdown_rows
 
-OUTPUT = Path(__file__).parents[1] / "results" / "streaming.md"
+RESULTS = Path(__file__).parents[1] / "results" / "streaming.json"
 SIZES, N_BATCHES, N_NULL_SEEDS, N_SEEDS, N_CHANGED = (50, 200, 1000), 200, 20, 6, 10
 POOLS = {"digits": (11, 2, 0), "USPS": (20, 15, 3)}  # batches of each size that the rows after the fit suffice for
 CHANGED_SIZES = (100, 400)
@@ -207,34 +208,38 @@ def detection(name: str, make: Callable[[int], Rows], change: Callable[[Rows], N
     return cells
 
 
-def report(names: list[str]) -> Iterator[str]:
-    yield f"# Streams\n\n{machine_line(describe_machine(None))}\n\n## Batches reported without a change\n"
-    rows = []
-    for name in CHANGES:
-        for source in names:
-            begin = time.perf_counter()
-            rows.append([name, source, *false_alarms(name, source)])
-            print(*rows[-1], f"{time.perf_counter() - begin:.0f} s", flush=True)
-    yield markdown_rows(["model", "data", *(f"batches of {size}" for size in SIZES), "rate", "fits with any"], rows)
-    yield "\n## Changes found\n"
-    rows = []
+def run(names: list[str]) -> None:
+    """Measure what is missing in the results, and write both files after each cell."""
+    stored = {"machine": describe_machine(None), "false alarms": {}, "changes": {}}
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else stored
     for name, changes in CHANGES.items():
+        for source in names:
+            if f"{name}, {source}" not in stored["false alarms"]:
+                write(stored, "false alarms", f"{name}, {source}", false_alarms(name, source))
         for text, make, change in changes:
-            rows.append([name, text, *detection(name, make, change)])
-            print(*rows[-1], flush=True)
-    heads = [head for size in CHANGED_SIZES for head in (f"first batch of {size}", "batches until found")]
-    yield markdown_rows(["model", "change", *heads], rows)
+            if f"{name}, {text}" not in stored["changes"]:
+                write(stored, "changes", f"{name}, {text}", detection(name, make, change))
+
+
+def write(stored: dict[str, Any], part: str, key: str, cells: list[str]) -> None:
+    """Add a row to the results, and render them."""
+    stored[part][key] = cells
+    print(key, *cells, flush=True)
+    write_atomically(RESULTS, json.dumps(stored, indent=1) + "\n")
+    found = [head for size in CHANGED_SIZES for head in (f"first batch of {size}", "batches until found")]
+    heads = {"false alarms": [*(f"batches of {size}" for size in SIZES), "rate", "fits with any"], "changes": found}
+    lines = ["# Streams", "", machine_line(stored["machine"]), "", *(__doc__ or "").strip().split("\n\n")[2:]]
+    for title, columns in heads.items():
+        rows = [[*key.split(", ", 1), *cells] for key, cells in stored[title].items()]
+        lines += ["", f"## {title.capitalize()}", "", markdown_rows(["model", "data", *columns], rows).rstrip()]
+    write_atomically(RESULTS.with_suffix(".md"), "\n".join(lines) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    lines = list(report(arguments.sets.split(",")))
-    about = "\n\n".join((__doc__ or "").split("\n\n")[2:])
-    write_atomically(arguments.output, "\n".join([lines[0], about, *lines[1:]]).rstrip() + "\n")
+    run(parser.parse_args().sets.split(","))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,11 @@ def test_one_rank_has_the_probability_of_counting():
     assert "4 of 4 rows" in reason
 
 
+def test_equal_scores_are_no_evidence():
+    assert exceedance(np.ones(50), np.ones(40)) == (1.0, "")
+    assert exceedance(np.zeros(50), np.r_[np.zeros(39), 1.0])[0] > LEVEL
+
+
 def test_false_alarms_of_heavy_tailed_scores_and_overlapping_windows(rng):
     alarms = 0
     for _ in range(300):

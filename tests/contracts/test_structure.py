@@ -69,6 +69,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "exact neighbors of near duplicates and beside far samples": 40,
     "least absolute scores by an interior-point method": 231,
     "regression of the data with graph priors": 413,
+    "streams: a sample of the rows, drift, partial_fit": 785,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
 

@@ -1,6 +1,7 @@
 """Streams: the model does not depend on how rows are divided, drift is found, labels keep their numbers."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -307,3 +308,30 @@ def test_copies_of_one_row_do_not_divide_by_zero():
         warnings.simplefilter("ignore")
         model = make(CompressiveClustering).partial_fit(data[np.random.default_rng(0).permutation(180)])
         assert np.isfinite(model.partial_fit(data[:50]).drift_.p_value)
+
+
+def forged(model, **reservoir):
+    return replace(model._stream, reservoir=replace(model._stream.reservoir, **reservoir))
+
+
+FORGED = {
+    "keys must be finite": lambda model: forged(model, keys=np.full(SIZE, np.nan)),
+    "a number for each row": lambda model: forged(model, blocks=(X[:3],)),
+    "_stream must have shape": lambda model: forged(model, blocks=(np.zeros((SIZE, 2)),)),
+    "a reference if it has others": lambda model: replace(model._stream, reference=None),
+    "numbers of tests": lambda model: replace(model._stream, n_tests="many"),
+    "must be indices": lambda model: replace(
+        model._stream, reference=replace(model._stream.reference, labels=np.full(30, -1))
+    ),
+}
+
+
+@pytest.mark.parametrize("message", FORGED)
+def test_forged_streams_are_refused(tmp_path, message):
+    model = make(CompressiveClustering).partial_fit(X[:SIZE]).partial_fit(X[SIZE : SIZE + 3])
+    kept = model._stream.reservoir.compacted()
+    model._stream = replace(model._stream, reservoir=kept)
+    model._stream = FORGED[message](model)
+    model.save(tmp_path / "stream.model")
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path / "stream.model")

@@ -115,12 +115,13 @@ class StreamingEstimator(PipelineEstimator):
             return report
         kept, size = stream.reservoir, stream.reservoir.size
         decay = "" if kept.half_life is None else f", with a half-life of {kept.half_life:g} rows"
-        drift = "no rows were compared yet" if self.drift_ is None else f"{self.drift_.reason}"
         n_reference = 0 if stream.reference is None else len(stream.reference)
         due = f"{stream.n_detected} of {stream.n_tests} batches since the fit differ from {n_reference} held-out rows"
         choices = (
             Choice("rows seen", kept.n_seen, f"{kept.n_kept} are kept, at most {size}{decay}"),
-            Choice("drift", 1.0 if self.drift_ is None else self.drift_.p_value, f"p-value: {drift}"),
+            Choice("drift", "not tested", "no rows of the last batch came after the fit")
+            if self.drift_ is None
+            else Choice("drift", self.drift_.p_value, f"p-value: {self.drift_.reason}"),
             Choice("refit due", self.refit_due_, due),
         )
         return replace(report, choices=report.choices + choices)
