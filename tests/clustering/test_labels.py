@@ -1,9 +1,10 @@
 """Labels of all samples from those of the kept ones (Algorithm 3)."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from graphlowrank.clustering.labels import decode_labels
+from graphlowrank.clustering.labels import decode_labels, numbers_like
 from graphlowrank.graphs import knn_graph
 from graphlowrank.metrics import clustering_error
 from graphlowrank.sampling import SampledNodes, draw
@@ -65,3 +66,17 @@ def test_regularized_labels_are_the_dense_fit_and_may_overrule_k_means(blobs):
     own = np.bincount(plain.labels[y == 0]).argmax()
     assert plain.labels[keep[wrong]] != own
     assert smoothed.labels[keep[wrong]] == own
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_clusters", "before", "expected"),
+    [
+        ([0, 0, 1, 1, 2], 3, [1, 1, 0, 0, 2], [1, 0, 2]),
+        ([0, 0, 1, 1, 2], 3, [2, 2, -1, -1, 0], [2, 1, 0]),  # a new cluster
+        ([0, 0, 1, 1], 2, [3, 3, 0, 0], [1, 0]),  # a number that there is no more
+        ([0, 0, 0, 1, 1], 4, [0, 0, 1, 0, 0], [1, 0, 2, 3]),  # all in all, more samples keep theirs
+        ([0, 1], 2, [-1, -1], [0, 1]),
+    ],
+)
+def test_clusters_keep_their_numbers(labels, n_clusters, before, expected):
+    assert_array_equal(numbers_like(np.array(labels), n_clusters, np.array(before)), expected)

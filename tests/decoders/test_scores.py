@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from graphlowrank.decoders.scores import robust_scores
+from graphlowrank.decoders.scores import residual_sizes, robust_scores
 from helpers import with_missing
 
 
@@ -74,3 +74,14 @@ def test_scores_ignore_missing_values(loss):
         else:  # as many entries are met as there are scores
             assert np.sum(np.abs(residual) < 1e-3) >= 3
     assert_array_equal(robust_scores(np.full((1, 20), np.nan), C, loss=loss), np.zeros((1, 3)))
+
+
+def test_residual_sizes_are_those_of_observed_entries(rng):
+    components = np.linalg.qr(rng.standard_normal((6, 2)))[0].T
+    offset, scale, S = rng.random(6), rng.random(6) + 0.5, rng.standard_normal((5, 2))
+    residual = rng.standard_normal((5, 6))
+    X = (S @ components + residual) * scale + offset
+    X[0, 2] = np.nan
+    size = [np.abs(row[~np.isnan(x)]) for row, x in zip(residual, X, strict=True)]
+    expected = [[np.median(one), one.mean(), one.max()] for one in size]
+    assert_allclose(residual_sizes(X, S, components, offset, scale), expected)

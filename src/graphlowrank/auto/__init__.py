@@ -15,11 +15,13 @@
     fixed_gammas, gamma_path, validate_gammas   gammas: defaults, the clustering path, validation on held-out entries
     partition_reasons        why a partition was selected
     rank_choice              rank of the answer: singular values above the noise
+    compare_rows             whether new rows of a stream differ from those of the fit
     choose_candidate, choose_estimate   model of recovery, and whether its solution or the denoised matrix is the answer
 """
 
 from .choice import AS_GIVEN, Choice
 from .downsampling import DEFAULT_RANK, check_sizes, n_kept
+from .drift import Drift, RowScores, beyond, compare_rows, held_out
 from .gamma_search import gamma_choices, model_choices, needs_validation, validate_gammas
 from .gammas import fixed_gammas, gamma_path
 from .graphs import (
@@ -46,10 +48,10 @@ from .recovery_model import (
 from .scaling import choose_recovery_scaling, choose_scaling, choose_units
 
 __all__ = [
-    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "FIRST_EPOCHS", "FIRST_REPULSION", "PUBLISHED_TOL", "Choice",
-    "check_sizes", "choose_bandwidth", "choose_candidate", "choose_estimate", "choose_held_out", "choose_laplacian",
-    "choose_n_clusters", "choose_n_epochs", "choose_n_neighbors", "choose_outlier_filter", "choose_recovery_scaling",
-    "choose_scaling", "choose_units", "compression_choices", "fixed_gammas", "gamma_choices", "gamma_path",
-    "label_options", "model_choices", "n_kept", "n_laid_out", "n_negative", "n_solved", "needs_validation",
-    "partition_reasons", "rank_choice", "validate_gammas", "why_not_validated",
+    "AS_GIVEN", "CANDIDATES", "DEFAULT_RANK", "FIRST_EPOCHS", "FIRST_REPULSION", "PUBLISHED_TOL", "Choice", "Drift",
+    "RowScores", "beyond", "check_sizes", "choose_bandwidth", "choose_candidate", "choose_estimate", "choose_held_out",
+    "choose_laplacian", "choose_n_clusters", "choose_n_epochs", "choose_n_neighbors", "choose_outlier_filter",
+    "choose_recovery_scaling", "choose_scaling", "choose_units", "compare_rows", "compression_choices", "fixed_gammas",
+    "gamma_choices", "gamma_path", "held_out", "label_options", "model_choices", "n_kept", "n_laid_out", "n_negative",
+    "n_solved", "needs_validation", "partition_reasons", "rank_choice", "validate_gammas", "why_not_validated",
 ]  # fmt: skip

@@ -17,14 +17,24 @@
 from ..metrics import conductance
 from .communities import cheapest, communities, locally_scaled, partition_cost
 from .kmeans import Scores, k_means, leading_directions, spectral_directions
-from .labels import Labels, block_means, cluster_means, consensus, decode_labels, memberships_of_new
+from .labels import (
+    Labels,
+    block_means,
+    cluster_means,
+    consensus,
+    decode_labels,
+    memberships_of_new,
+    numbers_like,
+)
+from .novelty import center_distances, typical_distances
 from .refinement import merge, modularity_path, refine
 from .selection import Alternative, Candidate, Partition, Source, candidates, community_candidates, score_source, select
 from .weaknesses import weaknesses
 
 __all__ = [
-    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "block_means", "candidates", "cheapest",
-    "cluster_means", "communities", "community_candidates", "conductance", "consensus", "decode_labels", "k_means",
-    "leading_directions", "locally_scaled", "memberships_of_new", "merge", "modularity_path", "partition_cost",
-    "refine", "score_source", "select", "spectral_directions", "weaknesses",
+    "Alternative", "Candidate", "Labels", "Partition", "Scores", "Source", "block_means", "candidates",
+    "center_distances", "cheapest", "cluster_means", "communities", "community_candidates", "conductance", "consensus",
+    "decode_labels", "k_means", "leading_directions", "locally_scaled",
+    "memberships_of_new", "merge", "modularity_path", "numbers_like", "partition_cost", "refine", "score_source",
+    "select", "spectral_directions", "typical_distances", "weaknesses",
 ]  # fmt: skip

@@ -127,6 +127,24 @@ def consensus(memberships: Sequence[Array], first: int = 0) -> Array:
     return own
 
 
+def numbers_like(labels: Array, n_clusters: int, before: Array) -> Array:
+    """Return the new number (n_clusters,) of each cluster, so that as many samples as possible keep that of ``before``.
+
+    Samples with -1 there are ignored.
+    A cluster that matches none of the former ones, or one whose number is not below ``n_clusters``, gets a free number.
+    """
+    n_before = int(before.max(initial=0)) + 1
+    counts = np.zeros((n_clusters, n_before), dtype=np.int64)
+    np.add.at(counts, (labels[before >= 0], before[before >= 0]), 1)
+    numbers = np.full(n_clusters, -1)
+    for cluster, former in zip(*linear_sum_assignment(counts, maximize=True), strict=True):
+        if counts[cluster, former] and former < n_clusters:
+            numbers[cluster] = former
+    free = np.setdiff1d(np.arange(n_clusters), numbers)
+    numbers[numbers < 0] = free
+    return numbers
+
+
 def _match(membership: Array, reference: Array) -> Array:
     """Columns in the order of best agreement with the reference."""
     every = np.arange(membership.shape[1])  # so that an empty cluster has its row

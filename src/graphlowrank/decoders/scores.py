@@ -66,6 +66,23 @@ def component_samples(scores: Array, components: Array, offset: Array, feature_s
 
 
 @single_threaded_libraries()
+def residual_sizes(X: Data, scores: Array, components: Array, offset: Array, feature_scale: Array | None) -> Array:
+    """Median, mean and largest absolute residual (n_samples, 3) of the observed entries of each sample.
+
+    In units of ``feature_scale``. Outliers in the entries do not move the median; one broken feature moves the largest.
+    """
+    sizes = np.empty((len(X), 3))
+    for block in row_blocks(len(X), X.shape[1], entries=BLOCK_ENTRIES):
+        residual = np.abs(dense_rows(X[block]) - component_samples(scores[block], components, offset, feature_scale))
+        if feature_scale is not None:
+            residual /= feature_scale.astype(residual.dtype)
+        sizes[block, 0] = np.nanmedian(residual, axis=1)
+        sizes[block, 1] = np.nanmean(residual, axis=1, dtype=np.float64)
+        sizes[block, 2] = np.nanmax(residual, axis=1)
+    return sizes
+
+
+@single_threaded_libraries()
 def least_squares_scores(X: Array, components: Array, offset: Array) -> Array:
     """``(X - offset) pinv(components)``: scores on components that need not be orthonormal."""
     # Singular values at the level of rounding are not divided by.

@@ -102,6 +102,11 @@ class GraphEstimator(FitsLarge, BaseEstimator):
     ) -> Any:
         """Validate the training data, by scikit-learn with its ``checks``, and the graphs and indices given with it."""
         X = self._validated(X, mask, ensure_min_samples=2, **checks)
+        self._check_for_fit(X, options, stacklevel=4)
+        return X
+
+    def _check_for_fit(self, X: Any, options: Options, stacklevel: int = 3) -> None:
+        """Raise ValueError unless a model can be fitted to validated data with these options."""
         if has_missing(X):
             check_observed(X)
             if options.decoder_record.needs_complete:
@@ -111,7 +116,7 @@ class GraphEstimator(FitsLarge, BaseEstimator):
         if builds and not is_auto(n_neighbors) and n_samples <= int(n_neighbors):
             warnings.warn(
                 f"n_neighbors={n_neighbors} is lowered to {n_samples - 1}: there are only {n_samples} samples.",
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
         for axis, n, given in zip(AXES, X.shape, options.given_indices(), strict=True):
             graph = options.graph_of(axis)
@@ -119,7 +124,6 @@ class GraphEstimator(FitsLarge, BaseEstimator):
                 as_graph(graph, n, name=f"{axis}_graph")
             if given is not None:
                 check_indices(given, n, name=f"{axis}_indices")
-        return X
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model, fitted or not, to one file that :func:`graphlowrank.load` reads.
@@ -245,7 +249,11 @@ class PipelineEstimator(GraphEstimator):
         features = _check_weights(feature_loss_weight, data.shape[1], "feature_loss_weight", options)
         self._summarize(data, self._fit(data, LossWeights(samples, features), options))
         self._own_data(data, X)
+        self._start_over()
         return self
+
+    def _start_over(self) -> None:
+        """Forget the stream of rows that the model was fitted to before."""
 
     def _own_data(self, data: Data, given: MatrixLike) -> None:
         """Copy the checked data if the model keeps them: they may be what the caller gave, and may change later."""

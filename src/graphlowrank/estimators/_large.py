@@ -28,6 +28,8 @@ LARGE = (
     "_fit_summary",
 )  # fmt: skip
 
+OF_LARGE = ("fitted_rows_", "_point_labels", "_point_positions")  # attributes that only fits of large data have
+
 Fit = Callable[..., Any]
 
 
@@ -36,6 +38,7 @@ def fits_large(fit: Fit) -> Fit:
 
     @wraps(fit)
     def wrapper(self: Any, X: Any, y: object = None, **given: Any) -> Any:
+        self.forget_large()
         return self.fit_large(X, fit, **given) if self.is_large(X) else fit(self, X, y, **given)
 
     return wrapper
@@ -81,6 +84,11 @@ class FitsLarge:
         kind = f"{source.shape[0]} samples x {source.shape[1]} features"
         self._fit_summary = {"data": kind, "choices": (*self._fit_summary["choices"], method)}
         return self
+
+    def forget_large(self) -> None:
+        """Drop what an earlier fit of data that are not in memory has left."""
+        for name in OF_LARGE:
+            self.__dict__.pop(name, None)
 
     def extend(self, method: str, source: Source) -> Any:
         """Return the dask array of a method of the fitted model, in the chunks of the source."""

@@ -35,10 +35,10 @@ class ComparesSamples:
         if self.points_ is data:
             self.points_ = own_copy(data, given)
 
-    def _nearest(self, X: Data, n_neighbors: int) -> tuple[Array, Array]:
-        """Distances and indices (n, k) of the training points nearest to new samples."""
-        X, k = self._points_of_new(X), min(n_neighbors, len(self.points_))
-        return nearest_to(X, self.points_, k) if self._index is None else self._index.query(np.asarray(X), k)
+    def _nearest(self, points: Data) -> tuple[Array, Array]:
+        """Distances and indices (n, k) of the training points nearest to those of new samples."""
+        k = min(self._n_neighbors, len(self.points_))
+        return nearest_to(points, self.points_, k) if self._index is None else self._index.query(np.asarray(points), k)
 
     def _without_large(self) -> Self:
         """Return the model with an index of its points, if there are many: it answers for very many rows."""

@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._threads import limit_threads
 from .._typing import Array, MatrixLike
 from ..auto import Choice, check_sizes
-from ..clustering import cluster_means, memberships_of_new, weaknesses
+from ..auto.drift import RowScores, beyond
+from ..clustering import (
+    center_distances,
+    cluster_means,
+    memberships_of_new,
+    numbers_like,
+    typical_distances,
+    weaknesses,
+)
 from ..exceptions import WeakClustersWarning
 from ..graphs.blocks import Workspace
 from ..options import PUBLISHED, Options
@@ -26,14 +34,14 @@ from ..outofcore.tasks import active_client, map_on, task_memory
 from ..pipeline import cluster
 from ..preprocessing import Data
 from ..records import Clustering, LossWeights, Run
-from ._base import PipelineEstimator
 from ._large import Fit, row_wise
 from ._points import ComparesSamples
+from .streaming import StreamingEstimator
 
 
 @dataclass(eq=False, repr=False)
 class CompressiveClustering(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ComparesSamples, PipelineEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, ComparesSamples, StreamingEstimator
 ):
     """Clusters of large noisy data: partitions of a small robust low-rank matrix, selected by the sample graph.
 
@@ -105,6 +113,10 @@ class CompressiveClustering(
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     variant : {"default", "published"}, default="default"
         "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
+    reservoir_size : int, default=10000
+        Rows that ``partial_fit`` keeps of a stream. The model is fitted when so many were seen.
+    half_life : float or None, default=None
+        Rows of the stream after which a row is half as likely to be kept. None: all rows are equally likely.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -141,6 +153,11 @@ class CompressiveClustering(
         array given to ``fit``: complete data that need no scaling are copied, unless they are mapped read-only.
     scale_ : float
         Unit of the scaled data: mean absolute deviation.
+    batch_labels_, n_samples_seen_, row_numbers_ : ndarray or None, int, ndarray
+        After :meth:`partial_fit`: clusters of the rows of the last batch (None before there is a model), rows seen, and
+        numbers in the stream of the rows that the model was fitted to, whose clusters are ``labels_``.
+    drift_, refit_due_ : Drift or None, bool
+        Comparison of the last batch with the rows of the fit (``p_value``, ``reason``), and whether it differs.
     report_, stage_seconds_ : FitReport, dict
         What was chosen and why, graphs, convergence; seconds of each stage.
 
@@ -170,6 +187,7 @@ class CompressiveClustering(
     _accepts_sparse = True
     _task: ClassVar[Task] = "cluster"
     _finds_groups = True
+    _score_names = ("relative distance to fitted rows", "distance to the mean of the cluster")
 
     @classmethod
     def as_published(
@@ -201,12 +219,12 @@ class CompressiveClustering(
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=True)
         found = self._run(options, lambda run: cluster(X, weights, run))
-        self._store_answer(found)
+        self._store_fit(found)
         self.cluster_centers_ = cluster_means(X, self.labels_, self.n_clusters_).astype(X.dtype)
         self._warn_if_weak(found)
         return found.choices
 
-    def _store_answer(self, found: Clustering) -> None:
+    def _store_fit(self, found: Clustering) -> None:
         clusters, prepared = found.clusters, found.prepared
         self._store_compressed(found.compressed, n_iter=clusters.n_iter, converged=clusters.converged)
         self.soft_labels_ = clusters.soft_labels
@@ -241,7 +259,7 @@ class CompressiveClustering(
             found, centers = self._run(options, work, workspace)
             kept, points = found.compressed.samples.indices, found.prepared.points
             points = replace(points, X=points.X[kept])
-        self._store_answer(replace(found, prepared=replace(found.prepared, points=points)))
+        self._store_fit(replace(found, prepared=replace(found.prepared, points=points)))
         self._point_labels = self.soft_labels_[kept]
         self.cluster_centers_ = centers.astype(points.X.dtype)
         self._summarize(points.X, found.choices)
@@ -308,5 +326,41 @@ class CompressiveClustering(
 
     def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
-            labels = vars(self).get("_point_labels", vars(self).get("soft_labels_"))
-            return memberships_of_new(*self._nearest(X, self._n_neighbors), labels)
+            return memberships_of_new(*self._nearest(self._points_of_new(X)), self._labels_of_points())
+
+    def _labels_of_points(self) -> Array:
+        """Soft labels of the points that new samples are compared with: of all samples, unless these are on disk."""
+        found: Array = vars(self)["_point_labels" if hasattr(self, "_point_labels") else "soft_labels_"]
+        return found
+
+    def _answer(self, X: Data) -> tuple[Array, RowScores]:
+        points = self._points_of_new(X)
+        distances, indices = self._nearest(points)
+        labels = memberships_of_new(distances, indices, self._labels_of_points()).argmax(axis=1)
+        near = distances.mean(axis=1, dtype=np.float64) / self._typical_distances[labels]
+        # In the units of the data, unless they differ: scaling of samples hides much of what is new.
+        by_features = self.scaling_ == "features"
+        far = center_distances(
+            points if by_features else X, labels, self._centers if by_features else self.cluster_centers_
+        )
+        return labels, RowScores(np.column_stack([near, far]), labels)
+
+    def _store_answer(self, answer: Array | None) -> None:
+        self.batch_labels_ = answer
+
+    def _prepare_answers(self) -> None:
+        with limit_threads(self.n_jobs):
+            labels = self._labels_of_points().argmax(axis=1)
+            if self.scaling_ == "features":
+                self._centers = cluster_means(self.points_, labels, self.n_clusters_)
+            self._typical_distances = typical_distances(self.points_, labels, self.n_clusters_, self._n_neighbors)
+
+    def _labels_before(self, X: Data, reference: RowScores | None) -> Array:
+        labels, scores = self._answer_in_threads(X)
+        return labels if reference is None else np.where(beyond(reference, scores), -1, labels)
+
+    def _renumber(self, before: Array) -> None:
+        numbers = numbers_like(self.labels_, self.n_clusters_, before)
+        order = np.argsort(numbers)
+        self.labels_ = numbers[self.labels_]
+        self.soft_labels_, self.cluster_centers_ = self.soft_labels_[:, order], self.cluster_centers_[order]

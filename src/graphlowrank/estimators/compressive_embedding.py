@@ -167,8 +167,8 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         with limit_threads(self.n_jobs):
-            positions = vars(self).get("_point_positions", getattr(self, "embedding_", None))
-            return place_new(*self._nearest(X, self._n_neighbors), self.points_, positions, self._seed)
+            positions = vars(self)["_point_positions" if hasattr(self, "_point_positions") else "embedding_"]
+            return place_new(*self._nearest(self._points_of_new(X)), self.points_, positions, self._seed)
 
     def _extend_attributes(self, source: Source) -> None:
         self._point_positions = self.embedding_

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..auto import PUBLISHED_TOL, Choice, check_sizes, why_not_validated
+from ..auto.drift import RowScores
+from ..decoders.scores import residual_sizes
 from ..model_selection import recover_by_solver
 from ..options import PUBLISHED, Options, check_choice, is_auto
 from ..outofcore.clustering import prepared_size
@@ -19,12 +21,13 @@ from ..outofcore.sources import Source
 from ..outofcore.two_level import draw_part
 from ..preprocessing import Data
 from ..records import LossWeights, Recovery, Run
-from ._base import LowRankTransformer, PipelineEstimator
+from ._base import LowRankTransformer
 from ._large import Fit
+from .streaming import StreamingEstimator
 
 
 @dataclass(eq=False, repr=False)
-class CompressivePCA(PipelineEstimator, LowRankTransformer):
+class CompressivePCA(StreamingEstimator, LowRankTransformer):
     """Robust low-rank recovery of large matrices whose samples and features lie on graphs.
 
     By default models are compared on held-out entries, and the matrix is denoised from the solution of the best one.
@@ -94,6 +97,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Iterations allowed; a ConvergenceWarning is issued if they do not suffice.
     variant : {"default", "published"}, default="default"
         "published" runs the algorithms as the paper prints them; use :meth:`as_published`.
+    reservoir_size : int, default=10000
+        Rows that ``partial_fit`` keeps of a stream. The model is fitted when so many were seen.
+    half_life : float or None, default=None
+        Rows of the stream after which a row is half as likely to be kept. None: all rows are equally likely.
     n_jobs : int or None, default=None
         Number of threads; None for every core. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -123,6 +130,11 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         Graphs used.
     sample_indices_, feature_indices_, sample_weights_, feature_weights_ : ndarray
         What was kept, and its importance weights (None for a uniform draw).
+    batch_scores_, n_samples_seen_, row_numbers_ : ndarray or None, int, ndarray
+        After :meth:`partial_fit`: scores of the rows of the last batch (None before there is a model), rows seen, and
+        numbers in the stream of the rows that the model was fitted to, whose low-rank matrix is ``low_rank_``.
+    drift_, refit_due_ : Drift or None, bool
+        Comparison of the last batch with the rows of the fit (``p_value``, ``reason``), and whether it differs.
     report_, stage_seconds_ : FitReport, dict
         What was chosen and why, graphs, convergence; seconds of each stage.
 
@@ -154,6 +166,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
 
     _accepts_sparse = True
     _task: ClassVar[Task] = "recover"
+    _score_names = ("median absolute residual", "mean absolute residual", "largest absolute residual")
 
     @classmethod
     def as_published(
@@ -195,10 +208,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
     def _fit(self, X: Data, weights: LossWeights, options: Options) -> list[Choice]:
         check_sizes(options, X.shape, clustering=False)
         found = self._run(options, lambda run: recover_by_solver(X, weights, run))
-        self._store_answer(found)
+        self._store_fit(found)
         return found.choices
 
-    def _store_answer(self, found: Recovery) -> None:
+    def _store_fit(self, found: Recovery) -> None:
         self._store_compressed(found.compressed, n_iter=found.solution.n_iter, converged=found.solution.converged)
         self.draws_ = tuple(draw.low_rank for draw in found.draws)
         self.low_rank_ = low_rank = self.draws_[0]
@@ -224,7 +237,7 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
             return recover_blocks(source, part, run)
 
         found = self._run(options, work)
-        self._store_answer(found)
+        self._store_fit(found)
         self._summarize(found.compressed.block.X, found.choices)
 
     def _extend_attributes(self, source: Source) -> None:
@@ -247,3 +260,10 @@ class CompressivePCA(PipelineEstimator, LowRankTransformer):
         if len(self.draws_) < 2:
             raise ValueError("error bars need n_draws >= 2; fit again with more draws.")
         return np.std([draw[rows] for draw in self.draws_], axis=0, ddof=1)
+
+    def _answer(self, X: Data) -> tuple[Array, RowScores]:
+        scores = self._scores(X)
+        return scores, RowScores(residual_sizes(X, scores, self.components_, self.offset_, self.feature_scale_))
+
+    def _store_answer(self, answer: Array | None) -> None:
+        self.batch_scores_ = answer

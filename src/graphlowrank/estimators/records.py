@@ -9,6 +9,7 @@ import numpy as np
 from .._checks import FLOATS, INDICES, check_range, is_number
 from .._typing import AXES, Array
 from ..auto.choice import Choice
+from ..auto.drift import Drift, RowScores
 from ..clustering import Alternative
 from ..decoders import LowRankMatrix
 from ..graphs import Graph
@@ -16,6 +17,8 @@ from ..preprocessing.imputer import LowRankImputer
 from ..preprocessing.outlier_filter import OutlierFilter
 from ..preprocessing.scaling import Scaling
 from ..preprocessing.sparse import ShiftedSparse
+from ..sampling.reservoir import Reservoir
+from ._stream import STREAM_ATTRIBUTES, Stream
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,16 @@ class StoredRecord:
 RECORDS: dict[str, StoredRecord] = {
     "Alternative": StoredRecord(Alternative),
     "Choice": StoredRecord(Choice),
+    "Drift": StoredRecord(Drift),
     "Graph": StoredRecord(Graph),
     "LowRankMatrix": StoredRecord(LowRankMatrix),
     "LowRankImputer": StoredRecord(LowRankImputer),
     "OutlierFilter": StoredRecord(OutlierFilter),
+    "Reservoir": StoredRecord(Reservoir),
+    "RowScores": StoredRecord(RowScores),
     "Scaling": StoredRecord(Scaling, renamed={"reason": None, "tried": None}),
     "ShiftedSparse": StoredRecord(ShiftedSparse),
+    "Stream": StoredRecord(Stream),
     # Names of 0.1.0.
     "ClusterCount": StoredRecord(Choice, renamed={"n_clusters": "value"}, added={"name": "n_clusters"}),
     "Filling": StoredRecord(LowRankImputer, renamed={"centre": "center", "doubt": "ridge"}),
@@ -69,7 +76,7 @@ class Attribute:
     """Type, shape and range of an attribute."""
 
     # n samples, q points that new samples are compared with, p features, k components, c clusters, s kept samples,
-    # f kept features
+    # f kept features, b batch
     shape: str = ""
     kinds: tuple[type, ...] = (np.ndarray,)
     dtypes: tuple[np.dtype[Any], ...] = FLOATS  # of an array
@@ -102,7 +109,10 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
     """Raise ValueError unless the attributes of an estimator fit together; one that was not fitted has none."""
     needed = [name for has, names in NEEDED.items() if hasattr(cls, has) for name in names if not hasattr(cls, name)]
     missing = [name for name in needed if name not in attributes and name not in attributes.get("_not_saved", ())]
-    if missing and attributes.keys() & ATTRIBUTES.keys() - {"_sklearn_output_config"}:
+    unfitted = {"_sklearn_output_config"}
+    if "_stream" in attributes:  # which may not have a model yet
+        unfitted |= {"n_features_in_", "feature_names_in_", *STREAM_ATTRIBUTES}
+    if missing and attributes.keys() & ATTRIBUTES.keys() - unfitted:
         raise ValueError(f"it lacks {', '.join(missing)}.")
     sizes: dict[str, int] = {}
     apart = {"_point_labels", "_point_positions"} & attributes.keys()  # of points that are not all samples
@@ -140,6 +150,8 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
         return value.center.shape if isinstance(value, LowRankImputer) else value.median.shape
     if isinstance(value, Graph):
         return (value.n_nodes,)
+    if isinstance(value, Stream):
+        return tuple(one.shape[1] for one in value.reservoir.blocks[:1]) or None
     if isinstance(value, Alternative):
         return value.labels.shape
     return (int(value),) if isinstance(value, WHOLE) else value.shape
@@ -166,8 +178,20 @@ ATTRIBUTES = {  # of all estimators, those that set sizes first
     "_point_labels": Attribute("qc", least=0), "_point_positions": Attribute("qk"),
     "fitted_rows_": Attribute("r", dtypes=INDICES, least=0), "_not_saved": Attribute("", (str,), each=list),
     "_n_neighbors": Attribute("", WHOLE, least=1), "_seed": Attribute("", WHOLE, least=0),
+    "_stream": Attribute("p", (Stream,)), "n_samples_seen_": Attribute("", WHOLE, least=0),
+    "row_numbers_": Attribute("n", dtypes=INDICES, least=0), "drift_": Attribute("", (Drift,)),
+    "refit_due_": Attribute("", (bool, np.bool_)), "_typical_distances": Attribute("c", least=0),
+    "_centers": Attribute("cp"), "batch_labels_": Attribute("b", dtypes=INDICES, least=0, below="c"),
+    "batch_scores_": Attribute("bk"),
 }  # fmt: skip
-OPTIONAL = {"_distance_model", "feature_scale_", *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights"))}
+OPTIONAL = {
+    "_distance_model",
+    "feature_scale_",
+    "drift_",
+    "batch_labels_",
+    "batch_scores_",
+    *(f"{axis}_{part}_" for axis in AXES for part in ("graph", "weights")),
+}
 NEEDED = {  # by a method or parameter of an estimator
     "report_": ("n_features_in_", "stage_seconds_", "_fit_summary"), "inverse_transform": ("components_", "offset_"),
     "predict": (

@@ -7,6 +7,7 @@
     optimal_distribution   probabilities proportional to the local coherence
     required_samples       sample size of Theorem 1
     promised_delta         distortion guaranteed for a sample size
+    Reservoir              random rows of a stream
     isometry               exact distortion of one draw
     empirical_rip          distortion of one draw, measured on random low-rank matrices
 """
@@ -22,9 +23,10 @@ from .nodes import (
     inclusion_probabilities,
     sample_nodes,
 )
+from .reservoir import Reservoir
 
 __all__ = [
-    "Isometry", "SampledNodes", "check_indices", "check_reach", "cumulative_coherence", "draw", "empirical_rip",
-    "importance_weights", "inclusion_probabilities", "isometry", "joint_isometry", "local_coherence",
+    "Isometry", "Reservoir", "SampledNodes", "check_indices", "check_reach", "cumulative_coherence", "draw",
+    "empirical_rip", "importance_weights", "inclusion_probabilities", "isometry", "joint_isometry", "local_coherence",
     "optimal_distribution", "promised_delta", "required_samples", "sample_nodes",
 ]  # fmt: skip
