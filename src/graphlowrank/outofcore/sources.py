@@ -28,8 +28,8 @@ class Source:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is a path, or an array or a table of dask, zarr or h5py."""
-    if isinstance(X, str | os.PathLike):
+    """Whether X is a source, a path, or an array or a table of dask, zarr or h5py."""
+    if isinstance(X, Source | str | os.PathLike):
         return True
     package = type(X).__module__.partition(".")[0]
     return package in ("dask", "dask_expr", "zarr", "h5py") and hasattr(X, "shape")
@@ -45,6 +45,8 @@ def open_source(X: Any, key: str | None = None) -> Source:
 
     ``key`` is the name of the array in an HDF5 or zarr file that holds several.
     """
+    if isinstance(X, Source):
+        return X
     need("dask", "Fitting data that are not in memory")
     import dask.array as da
 

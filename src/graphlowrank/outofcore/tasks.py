@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from .._progress import report_blocks
 from .._threads import current_threads, limit_threads
 from .._version import __version__
 
@@ -36,7 +37,10 @@ def compute_in_order(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any
     An error of a task becomes a ValueError that begins with its name, such as "rows 0 to 999 of x.zarr".
     """
     client = active_client()
-    yield from _on_threads(tasks, names) if client is None else _on_workers(client, tasks, names)
+    found = _on_threads(tasks, names) if client is None else _on_workers(client, tasks, names)
+    for done, one in enumerate(found, start=1):
+        report_blocks(done, len(tasks))
+        yield one
 
 
 def _on_threads(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any]:
