@@ -73,6 +73,16 @@ def open_source(X: Any, key: str | None = None) -> Source:
     return Source(array.rechunk({1: -1}), name)
 
 
+def open_in_blocks(path: Path, key: str | None = None) -> Source:
+    """Return the rows of a file in the fixed blocks: what is computed of them is computed block by block, too."""
+    need("dask", "Fitting data that are not in memory")
+    import dask.array as da
+
+    rows = open_rows(path, key)
+    lengths = tuple(block.stop - block.start for block in fixed_blocks(rows.shape))
+    return Source(da.from_array(rows, chunks=(lengths, -1)), str(path))
+
+
 def _chunks(shape: Sequence[int], stored: int = 0) -> tuple[int, int]:
     """Chunks of about a fixed block, in whole chunks of the file."""
     block = fixed_blocks(shape)[0]

@@ -130,27 +130,32 @@ def check_workers(client: Any, folder: Path) -> None:
     """Raise RuntimeError unless all workers have this version of the package, and see the folder."""
     if client is None:
         return
-
-    def about(token: str) -> tuple[str | None, bool]:  # a local function is sent as code, not by its name
-        from importlib.metadata import PackageNotFoundError, version
-        from pathlib import Path
-
-        try:
-            return version("graphlowrank"), Path(token).exists()
-        except PackageNotFoundError:
-            return None, Path(token).exists()
-
     with NamedTemporaryFile(dir=folder) as token:
-        found = client.run(about, token.name)
-    if not found:
-        raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
-    for address, (version, sees) in found.items():
-        if version is None:
-            raise RuntimeError(f"worker {address} has no graphlowrank; install version {__version__} there.")
-        if version != __version__:
-            raise RuntimeError(f"worker {address} has graphlowrank {version}, this process {__version__}.")
-        if not sees:
+        for address in check_versions(client, Path(token.name)):
             raise RuntimeError(
                 f"worker {address} does not see the folder {folder}; give one that all workers share: "
                 "large_data(folder=...)."
             )
+
+
+def check_versions(client: Any, path: Path) -> list[str]:
+    """Raise RuntimeError unless all workers have this version of the package; return those that lack a path."""
+
+    def about(name: str) -> tuple[str | None, bool]:  # a local function is sent as code, not by its name
+        from importlib.metadata import PackageNotFoundError, version
+        from pathlib import Path
+
+        try:
+            return version("graphlowrank"), Path(name).exists()
+        except PackageNotFoundError:
+            return None, Path(name).exists()
+
+    found = client.run(about, str(path))
+    if not found:
+        raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
+    for address, (version, _) in found.items():
+        if version is None:
+            raise RuntimeError(f"worker {address} has no graphlowrank; install version {__version__} there.")
+        if version != __version__:
+            raise RuntimeError(f"worker {address} has graphlowrank {version}, this process {__version__}.")
+    return [address for address, (_, sees) in found.items() if not sees]

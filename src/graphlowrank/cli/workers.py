@@ -1,0 +1,123 @@
+"""Worker processes of dask for a command: started here, or those of a running scheduler."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, Literal
+
+import typer
+
+from .._files import temporary_beside
+from ..outofcore.settings import DEFAULT_SHARE, parse_bytes, total_memory
+from ..outofcore.tasks import check_versions, check_workers
+from .console import RemedyError, Show, uninterrupted
+
+CONNECT, CLOSE = 8, 15  # seconds
+ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss|inproc)://\S+")
+NO_WORKER = "check the address, or start a scheduler and workers there: dask scheduler, dask worker ADDRESS"
+LOGGERS = ("DISTRIBUTED", "DISTRIBUTED__WORKER", "DISTRIBUTED__NANNY", "DISTRIBUTED__CLIENT")
+
+
+@dataclass(frozen=True)
+class LargeOptions:
+    """What a command was told about data that do not fit in memory."""
+
+    memory: str | None
+    method: Literal["auto", "whole", "out_of_core", "two_level"]
+    workers: int | None
+    cluster: str | None
+    scratch: Path | None
+    restart: bool
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of this process."""
+        return int(DEFAULT_SHARE * total_memory()) if self.memory is None else parse_bytes(self.memory)
+
+    @property
+    def worker_bytes(self) -> int:
+        """Memory of each worker: as much as was given for a process, or their share of what this one leaves."""
+        return self.n_bytes if self.memory is not None else self.n_bytes // (self.workers or 1)
+
+    def check(self) -> None:
+        """Raise before any work if options contradict each other or the machine."""
+        if self.workers is not None and self.cluster is not None:
+            raise typer.BadParameter(
+                "--workers starts processes here, --cluster uses those of a scheduler: give one", param_hint="--workers"
+            )
+        if self.cluster is not None and not ADDRESS.fullmatch(self.cluster):
+            raise typer.BadParameter(
+                f"{self.cluster!r} is no address of a scheduler, such as tcp://10.0.0.1:8786 (--clusters is the number "
+                "of clusters)",
+                param_hint="--cluster",
+            )
+        needed = self.n_bytes + (self.workers or 0) * self.worker_bytes
+        if needed > total_memory():
+            typer.echo(
+                f"warning: {1 + (self.workers or 0)} processes of up to {self.n_bytes / 1e9:.3g} GB may need "
+                f"{needed / 1e9:.3g} GB, and there are {total_memory() / 1e9:.3g} GB here",
+                err=True,
+            )
+
+
+@contextmanager
+def computing(options: LargeOptions, n_threads: int | None, source: Path, show: Show) -> Iterator[None]:
+    """Let tasks run on workers, if they are asked for; their processes and files are gone at the end."""
+    if options.workers is None and options.cluster is None:
+        yield
+        return
+    if find_spec("distributed") is None:
+        raise ImportError("--workers and --cluster need distributed: pip install graphlowrank[dask]")
+    for name in LOGGERS:  # errors reach the user by the client; workers inherit this
+        os.environ.setdefault(f"DASK_LOGGING__{name}", "critical")
+    with ExitStack() as stack:
+        if options.cluster is not None:
+            show(f"connecting to {options.cluster}")
+            client = _connect(options.cluster, stack)
+            try:
+                check_versions(client, source)
+            except RuntimeError as error:
+                raise RemedyError(str(error), NO_WORKER if "no workers" in str(error) else "see the message") from error
+        else:
+            show(f"starting {options.workers} worker{'s' if options.workers != 1 else ''}")
+            client = _start(options, n_threads, stack)
+        if options.scratch is not None:
+            check_workers(client, options.scratch)
+        yield
+
+
+def _connect(address: str, stack: ExitStack) -> Any:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=CONNECT)
+    except (OSError, ValueError) as error:
+        raise RemedyError(f"no scheduler of dask answers at {address} within {CONNECT} s.", NO_WORKER) from error
+    stack.callback(_close, client)
+    return client
+
+
+def _start(options: LargeOptions, n_threads: int | None, stack: ExitStack) -> Any:
+    from distributed import Client, LocalCluster
+
+    place = options.scratch or Path(gettempdir())
+    folder = stack.enter_context(temporary_beside(place / "workers"))
+    cluster = LocalCluster(
+        n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
+        local_directory=str(folder), dashboard_address=None, processes=True,
+    )  # fmt: skip
+    stack.callback(_close, cluster)
+    client = Client(cluster, timeout=60)
+    stack.callback(_close, client)
+    return client
+
+
+def _close(one: Any) -> None:
+    """Close a client or a cluster; a second Ctrl-C must not leave processes behind."""
+    with uninterrupted():
+        one.close(timeout=CLOSE)
