@@ -19,6 +19,7 @@ LABELS = (
 )
 MATRIX = "Low-rank matrix: .csv, .tsv, .parquet, .npy, .npz, .mat, .h5, .h5ad or .zarr; of images, a new folder."
 TEXT = (".csv", ".tsv")
+PLANNED = 10  # clusters, or rank
 LARGE = ("memory", "method", "workers", "cluster", "scratch")  # any of which means that data may not fit in memory
 WHOLE_ONLY = (  # what needs the table in memory
     "report", "quote_formulas", "header", "index", "ignore", "label", "numeric", "transpose", "graph",
@@ -192,26 +193,38 @@ def _is_large(given: dict[str, Any]) -> bool:
 def plan_command(
     *,
     recover: Annotated[bool, Option("--recover", help="Plan recover instead of cluster.")] = False,
-    clusters: Annotated[int, Option("--clusters", "-k", min=1, help="Number of clusters, or rank.")] = 10,
+    clusters: Annotated[
+        int | None, Option("--clusters", "-k", min=1, help="Number of clusters, or rank; 10 if not given.")
+    ] = None,
     **given: Any,
 ) -> None:
     """Predict the time and memory of cluster or recover on a table, from small fits to some of its rows.
+
+    With --memory, say whether all data are fitted in memory, all on disk, or some samples, and why; nothing is timed.
 
     For example:
 
     graphlowrank plan cells.h5ad -k 12 --top-features 2000
 
     graphlowrank plan sensors.npy --recover --json
+
+    graphlowrank plan big.zarr -k 10 --memory 4GB
     """
+    is_large = _is_large(given)
     with brief_errors(debug=given["debug"], command="plan"):
-        from .plan import run_plan
+        from .plan import run_large_plan, run_plan
 
         task: Literal["recover", "cluster"] = "recover" if recover else "cluster"
         reading = _without_none({name: given[name] for name in READING})
         names = {"n_jobs": "threads", "n_neighbors": "neighbors", "downsampling": "downsampling"}
         options = _without_none({name: given[option] for name, option in names.items()})
+        if is_large:
+            k = clusters if recover else clusters or PLANNED  # recovery chooses the rank if it is not given
+            method = run_large_plan(given["source"], given["key"], task, k, options, given["memory"], given["method"])
+            typer.echo(to_json(method.as_dict()) if given["as_json"] else repr(method))
+            return
         with show_progress() as show:
-            found, columns = run_plan(given["source"], reading, task, clusters, given["top_features"], options, show)
+            found, columns = run_plan(given["source"], reading, task, clusters or PLANNED, given["top_features"], options, show)
         record = {**found.as_dict(), "columns": columns}
         typer.echo(to_json(record) if given["as_json"] else repr(found))
 

@@ -20,7 +20,7 @@ from .console import RemedyError, Show, uninterrupted
 CONNECT, CLOSE = 8, 15  # seconds
 ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss|inproc)://\S+")
 NO_WORKER = "check the address, or start a scheduler and workers there: dask scheduler, dask worker ADDRESS"
-LOGGERS = ("DISTRIBUTED", "DISTRIBUTED__WORKER", "DISTRIBUTED__NANNY", "DISTRIBUTED__CLIENT")
+LOG_LEVEL = "DASK_LOGGING__DISTRIBUTED"  # in the environment, which workers inherit
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ def computing(options: LargeOptions, n_threads: int | None, source: Path, show: 
         return
     if find_spec("distributed") is None:
         raise ImportError("--workers and --cluster need distributed: pip install graphlowrank[dask]")
-    for name in LOGGERS:  # errors reach the user by the client; workers inherit this
-        os.environ.setdefault(f"DASK_LOGGING__{name}", "critical")
+    os.environ.setdefault(LOG_LEVEL, "critical")  # errors of tasks are raised here
     with ExitStack() as stack:
         if options.cluster is not None:
             show(f"connecting to {options.cluster}")
@@ -107,10 +106,13 @@ def _start(options: LargeOptions, n_threads: int | None, stack: ExitStack) -> An
 
     place = options.scratch or Path(gettempdir())
     folder = stack.enter_context(temporary_beside(place / "workers"))
-    cluster = LocalCluster(
-        n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
-        local_directory=str(folder), dashboard_address=None, processes=True,
-    )  # fmt: skip
+    try:
+        cluster = LocalCluster(
+            n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
+            local_directory=str(folder), dashboard_address=None, processes=True,
+        )  # fmt: skip
+    except (RuntimeError, OSError) as error:
+        raise RemedyError(f"workers do not start: {error}", "give more --memory, or fewer --workers") from error
     stack.callback(_close, cluster)
     client = Client(cluster, timeout=60)
     stack.callback(_close, client)
