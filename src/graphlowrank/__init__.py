@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .estimators.persistence import load as load
     from .estimators.plan import plan as plan
     from .guarantees.diagnose import diagnose as diagnose
+    from .outofcore.settings import large_data as large_data
 
 _HOME = {
     "CompressiveClustering": ".estimators",
@@ -37,6 +38,7 @@ _HOME = {
     "RobustPCA": ".estimators",
     "RobustPCAOnGraphs": ".estimators",
     "diagnose": ".guarantees",
+    "large_data": ".outofcore.settings",
     "load": ".estimators.persistence",
     "plan": ".estimators.plan",
     "warmup": "._warmup",

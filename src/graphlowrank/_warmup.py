@@ -15,8 +15,10 @@ from .clustering.labels import cluster_means
 from .clustering.propagation import propagate_labels
 from .clustering.refinement import refine
 from .graphs.candidates import nearest_of
+from .graphs.cell_index import CellIndex
 from .graphs.knn import knn_graph, symmetrized
 from .graphs.locality import breadth_first_order, renumber
+from .graphs.search import nearest_to
 from .graphs.search_cells import cell_candidates
 from .graphs.search_exact import nearest_points
 from .layout import lay_out, membership_graph, place_new
@@ -83,6 +85,7 @@ def _call_kernels(X: Any) -> None:
 
     nearest_points(X.astype(np.float32), X.astype(np.float32), N_NEIGHBORS, compiled_above=0)
     nearest_of(X, cell_candidates(X, N_NEIGHBORS, rng)[0], N_NEIGHBORS, compiled=True)
+    CellIndex.build(X, N_NEIGHBORS, random_state=0, exact_up_to=0).query(X, N_NEIGHBORS)
     sparse = ShiftedSparse(sp.csr_array(np.maximum(X, 0)))
     nearest_of(sparse, np.tile(np.arange(20), (N_SAMPLES, 1)), N_NEIGHBORS, compiled=True)
     symmetrized(np.ones((N_SAMPLES, 2), X.dtype), np.tile(keep[:2], (N_SAMPLES, 1)), compiled_above=0)
@@ -108,7 +111,7 @@ def _call_kernels(X: Any) -> None:
     move_in_batches(arrays, order.copy(), order, 1.0, 1)
 
     near = membership_graph(graph, N_NEIGHBORS)
-    place_new(X, X, lay_out(near.weights, np.ascontiguousarray(X[:, :2]), n_epochs=1), N_NEIGHBORS, seed=0)
+    place_new(*nearest_to(X, X, N_NEIGHBORS), X, lay_out(near.weights, np.ascontiguousarray(X[:, :2]), n_epochs=1), 0)
 
 
 def _summary(seconds: float) -> Warmup:

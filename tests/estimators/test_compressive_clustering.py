@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from graphlowrank import CompressiveClustering, load
 from graphlowrank.clustering import memberships_of_new
 from graphlowrank.estimators import _points
+from graphlowrank.graphs.search import nearest_to
 from graphlowrank.metrics import clustering_error, conductance
 from graphlowrank.preprocessing import fit_imputer
 from graphlowrank.preprocessing.sparse import own_copy
@@ -55,7 +56,7 @@ def test_predict_weights_neighbors_by_the_kernel():
     assert model.predict([[4.0]])[0] == model.labels_[-1]
     # The three nearest to 1.6 are 0.2 (one cluster), 5.0 and 5.1 (the other): uniform votes would give the other.
     training = np.array([[-9.0], [-9.0], [0.2], [5.0], [5.1], [99.0]])
-    assert memberships_of_new(np.array([[1.6]]), training, np.eye(2)[[0, 0, 0, 1, 1, 1]], 3).argmax() == 0
+    assert memberships_of_new(*nearest_to(np.array([[1.6]]), training, 3), np.eye(2)[[0, 0, 0, 1, 1, 1]]).argmax() == 0
 
 
 def test_predict_does_not_depend_on_other_new_samples(blobs):

@@ -15,7 +15,6 @@ from .._typing import Array, RandomState
 from ..decoders.penalty import fit_smooth
 from ..graphs import LaplacianKind
 from ..graphs.knn import gaussian_weights
-from ..graphs.search import nearest_to
 from ..linalg.svd import rank_of
 from ..preprocessing.missing import has_missing
 from ..preprocessing.sparse import Data, is_sparse
@@ -183,19 +182,18 @@ def _observed_mean(X: Data) -> Array:
     return np.divide(np.nansum(X, axis=0, dtype=np.float64), count, out=np.full(X.shape[1], np.nan), where=count > 0)
 
 
-def memberships_of_new(X: Data, training: Data, soft_labels: Array, n_neighbors: int) -> Array:
-    """Soft labels (n, n_clusters) of new samples from their nearest training samples.
+def memberships_of_new(distances: Array, indices: Array, soft_labels: Array) -> Array:
+    """Soft labels (n, n_clusters) of new samples from their nearest training samples (n, k), nearest first.
 
     A new sample gets the mean of its neighbors' soft labels, weighted by the graph's kernel: the value that label
     interpolation gives a node added to the neighbor graph.
     """
-    distances, indices = nearest_to(X, training, min(n_neighbors, len(training)))
     # Per sample in a power of two, which changes no bit: squares must not overflow.
     distances = np.ldexp(distances, -np.frexp(distances.max(axis=1, keepdims=True))[1])
     # Relative to the nearest one: the common factor cancels in the mean, and far samples do not underflow.
     excess = np.sqrt(distances**2 - distances[:, :1] ** 2)
     weights = gaussian_weights(excess, distances.mean(axis=1, keepdims=True))
     starts = np.arange(0, indices.size + 1, indices.shape[1])
-    edges = sp.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(X), len(training)))
+    edges = sp.csr_array((weights.ravel(), indices.ravel(), starts), shape=(len(indices), len(soft_labels)))
     shares = np.asarray(edges @ soft_labels)
     return shares / shares.sum(axis=1, keepdims=True)

@@ -349,6 +349,7 @@ class LowRankTransformer(ComponentTransformer):
         self.low_rank_ = low_rank_of_scores(scores, self.components_, self.offset_, self.feature_scale_)
         self.singular_values_ = self.low_rank_.singular_values
         self.components_, self.offset_ = self.low_rank_.right.T, self.low_rank_.offset
+        self.n_components_ = self.low_rank_.rank
         self.__dict__.pop("sparse_", None)  # of the samples that were fitted
 
     def _chunk_attributes(self, source: Source) -> None:

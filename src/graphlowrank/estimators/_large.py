@@ -85,12 +85,11 @@ class FitsLarge:
     def extend(self, method: str, source: Source) -> Any:
         """Return the dask array of a method of the fitted model, in the chunks of the source."""
         check_is_fitted(self)
-        if source.shape[1] != self.n_features_in_:
+        width, n_columns, dtype = self._shape_of_rows(method, float_type(source.array.dtype))
+        if source.shape[1] != width:
             raise ValueError(
-                f"{source.name} has {source.shape[1]} features, but {type(self).__name__} was fitted to "
-                f"{self.n_features_in_}."
+                f"{source.name} has {source.shape[1]} features, but {type(self).__name__}.{method} expects {width}."
             )
-        n_columns, dtype = self._shape_of_rows(method, float_type(source.array.dtype))
         return extended(source, partial(_call, self._without_large(), method), n_columns, dtype)
 
     # --- what estimators define ---
@@ -111,9 +110,11 @@ class FitsLarge:
     def _chunk_attributes(self, source: Source) -> None:
         """Replace attributes of all samples by dask arrays in the chunks of the source."""
 
-    def _shape_of_rows(self, method: str, dtype: np.dtype[Any]) -> tuple[int | None, Any]:
-        """Columns (None for one number a row) and type of what a method returns."""
-        return int(self._n_features_out), dtype  # type: ignore[attr-defined]
+    def _shape_of_rows(self, method: str, dtype: np.dtype[Any]) -> tuple[int, int | None, Any]:
+        """Columns that a method takes, columns that it returns (None for one number a row), and their type."""
+        width = int(self._n_features_out)  # type: ignore[attr-defined]
+        inverse = method == "inverse_transform"
+        return (width, self.n_features_in_, dtype) if inverse else (self.n_features_in_, width, dtype)
 
     # --- the three ways ---
 

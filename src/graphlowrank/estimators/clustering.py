@@ -254,12 +254,14 @@ class CompressiveClustering(
         self.labels_, self.confidence_ = self.soft_labels_.argmax(axis=1), self.soft_labels_.max(axis=1)
 
     def _chunk_attributes(self, source: Source) -> None:
-        self._point_labels = vars(self).get("_point_labels", self.soft_labels_)
+        self._point_labels = vars(self).get("_point_labels", vars(self).get("soft_labels_"))
         for name in ("soft_labels_", "labels_", "confidence_"):
             setattr(self, name, chunked(getattr(self, name), source))
 
-    def _shape_of_rows(self, method: str, dtype: np.dtype[Any]) -> tuple[int | None, Any]:
-        return (None, np.int64) if method == "predict" else (self.n_clusters_, dtype)
+    def _shape_of_rows(self, method: str, dtype: np.dtype[Any]) -> tuple[int, int | None, Any]:
+        if method == "predict":
+            return self.n_features_in_, None, np.int64
+        return super()._shape_of_rows(method, dtype)
 
     def _warn_if_weak(self, found: Clustering) -> None:
         structure = found.prepared.structure
@@ -306,5 +308,5 @@ class CompressiveClustering(
 
     def _memberships(self, X: Data) -> Array:
         with limit_threads(self.n_jobs):
-            labels = vars(self).get("_point_labels", self.soft_labels_)
-            return memberships_of_new(self._points_of_new(X), self.points_, labels, self._n_neighbors)
+            labels = vars(self).get("_point_labels", vars(self).get("soft_labels_"))
+            return memberships_of_new(*self._nearest(X, self._n_neighbors), labels)

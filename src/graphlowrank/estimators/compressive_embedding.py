@@ -168,7 +168,7 @@ class CompressiveEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Co
         X = self._validated(X, reset=False)
         with limit_threads(self.n_jobs):
             positions = vars(self).get("_point_positions", getattr(self, "embedding_", None))
-            return place_new(self._points_of_new(X), self.points_, positions, self._n_neighbors, self._seed)
+            return place_new(*self._nearest(X, self._n_neighbors), self.points_, positions, self._seed)
 
     def _extend_attributes(self, source: Source) -> None:
         self._point_positions = self.embedding_

@@ -1,7 +1,7 @@
 """What model files hold by name: the tables to edit when a dataclass or an attribute of a model is added or renamed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,9 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
     if missing and attributes.keys() & ATTRIBUTES.keys() - {"_sklearn_output_config"}:
         raise ValueError(f"it lacks {', '.join(missing)}.")
     sizes: dict[str, int] = {}
-    for name, attribute in ATTRIBUTES.items():
+    apart = {"_point_labels", "_point_positions"} & attributes.keys()  # of points that are not all samples
+    known = ATTRIBUTES if apart else ATTRIBUTES | {"points_": replace(ATTRIBUTES["points_"], shape="np")}
+    for name, attribute in known.items():
         value: Any = attributes.get(name)
         if name not in attributes or (value is None and name in OPTIONAL):
             continue
@@ -114,9 +116,6 @@ def check_fitted(cls: type, attributes: Mapping[str, Any]) -> None:
         values = value if attribute.each in (tuple, list) else value.values() if attribute.each is dict else (value,)
         for one in values:
             attribute.check(one, name, sizes)
-    own = {"_point_labels", "_point_positions"} & attributes.keys()
-    if "points_" in attributes and not own and sizes["q"] != sizes.get("n", sizes["q"]):
-        raise ValueError(f"points_ must have {sizes['n']} rows, got {sizes['q']}.")
     summary = attributes.get("_fit_summary", {"data": "", "choices": ()})
     data, choices = summary.get("data"), summary.get("choices")
     if not (isinstance(data, str) and isinstance(choices, tuple) and all(isinstance(one, Choice) for one in choices)):

@@ -16,6 +16,7 @@ from .cell_files import CellFiles
 from .cell_index import PointIndex, index_points
 from .locality import bisection_order
 from .projection import PROJECTED_DIMENSIONS, Projection, fit_projection
+from .search import safe_divisor
 from .search_cells import (
     CELLS_PER_ROOT,
     MAX_CANDIDATES,
@@ -37,6 +38,7 @@ class CellModel:
     """What all tasks know: the projection, the cells, and the trial rows that the search is tuned on."""
 
     n_neighbors: int
+    divisor: float  # of the data, where the squares of their entries would overflow or vanish
     files: CellFiles
     number_dtype: np.dtype
     projection: Projection
@@ -55,6 +57,7 @@ class CellModel:
         short = np.flatnonzero(found[:, -1] < 0)
         if len(short):
             found[short] = PointIndex.of_one_cell(self.centers).nearest(points[short], n_probes)[1]
+            found[found[:, -1] < 0] = np.arange(n_probes)  # of an enormous row: any different ones
         return found
 
 
@@ -66,6 +69,7 @@ class SavedModel:
     token: str  # of this search: the folder may have had another model
 
     def load(self) -> CellModel:
+        """Read the model, if this process has not."""
         return _load(self)
 
 
@@ -85,6 +89,8 @@ def learn_cells(rows: Rows, n_neighbors: int, folder: Path, stages: Stages, rng:
     n_sampled = min(n, max(TRAINING_ROWS_PER_CELL * n_cells, SAMPLED_ROWS))
     numbers = np.sort(sample_without_replacement(n, n_sampled, random_state=rng))
     sample = np.concatenate(stages.run("sample", partial(_read_sample, rows, numbers), range(len(rows.blocks))))
+    divisor = float(safe_divisor(sample))
+    sample = divided(sample, divisor)
     projection = fit_projection(sample, PROJECTED_DIMENSIONS, rng)
     points = projection.apply(sample, padded=True)
     centers = np.unique(cell_centers(points, n_cells, rng, partial(_nearest_centers, rng)), axis=0)
@@ -96,7 +102,9 @@ def learn_cells(rows: Rows, n_neighbors: int, folder: Path, stages: Stages, rng:
         columns["points"] = (np.dtype(np.float32), (points.shape[1],))
     files = CellFiles(folder, len(rows.blocks), columns)
     index = _index_centers(centers, rng)
-    return CellModel(n_neighbors, files, number_dtype, projection, centers, index, sample[trial], numbers[trial])
+    return CellModel(
+        n_neighbors, divisor, files, number_dtype, projection, centers, index, sample[trial], numbers[trial]
+    )
 
 
 def _read_sample(rows: Rows, numbers: Array, block: int) -> tuple[Array, Cost]:
@@ -122,6 +130,11 @@ def _read(rows: Rows, block: int) -> Array:
     if not np.all(np.isfinite(X)):
         raise ValueError(f"block {block} (rows {part.start} to {part.stop - 1}) has NaN or infinite entries.")
     return X
+
+
+def divided(X: Array, divisor: float) -> Array:
+    """Divide in the precision of the data, if there is anything to do."""
+    return X if divisor == 1 else X / X.dtype.type(divisor)
 
 
 def _index_centers(centers: Array, rng: np.random.RandomState) -> PointIndex:
@@ -151,8 +164,9 @@ class Assigned:
 
 
 def assign(saved: SavedModel, rows: Rows, block: int) -> tuple[Assigned, Cost]:
+    """Sort the rows of a block by cell, into files."""
     begin, model = time.perf_counter(), saved.load()
-    X = _read(rows, block)
+    X = divided(_read(rows, block), model.divisor)
     points, n_cells = model.points(X), len(model.centers)
     cells = model.nearest_cells(points, 1)[:, 0]
     first = rows.blocks[block].start

@@ -31,6 +31,7 @@ class SearchPlan:
 
     @property
     def n_rows(self) -> int:
+        """Number of all rows."""
         return int(self.cell_starts[-1])
 
     def groups(self, memory: int) -> list[slice]:
@@ -82,13 +83,15 @@ def search_group(
     parts = []
     for part in _within_memory(search, probes, span, memory // 2 // search.row_bytes, QUERIES):
         mine = slice(part.start - span.start, part.stop - span.start)
-        lists, of_part = _search_part(model, search, part, probes[mine])
-        parts.append(lists)
+        found, of_part = _search_part(model, search, part, probes[mine])
+        parts.append(found)
         n_read += of_part
-    numbers, distances, indices = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    numbers, distances, indices = (np.concatenate(of_parts) for of_parts in zip(*parts, strict=True))
     order = np.argsort(numbers)
-    lists = {"numbers": numbers[order], "distances": distances[order], "indices": indices[order]}
-    written = sum(write_array(saved.path.with_name(f"group-{group}-{name}"), array) for name, array in lists.items())
+    sorted_lists = {"numbers": numbers[order], "distances": distances[order], "indices": indices[order]}
+    written = sum(
+        write_array(saved.path.with_name(f"group-{group}-{name}"), array) for name, array in sorted_lists.items()
+    )
     written += write_range(outputs[2], array_offset(outputs[2]) + span.start * numbers.itemsize, numbers)
     return None, Cost(1, time.perf_counter() - begin, n_read, written)
 
@@ -126,7 +129,7 @@ def _search_part(
     """Numbers of the rows of a range, distances and numbers of their neighbors; and the bytes read."""
     from ..kernels.cell_search import QUERIES, search_cells
 
-    first, last = _cells_of(search, span)
+    first = _cells_of(search, span)[0]
     cells = np.unique(probes)
     arrays, n_read = model.files.read(cells, list(model.files.columns))
     X, numbers = arrays["rows"], arrays["numbers"]
@@ -155,7 +158,7 @@ def _search_part(
         lists, of_block = _search_all(model, search, X[mine][some], points[mine][some], mine_numbers[some])
         distances[some], indices[some] = lists
         n_read += of_block
-    return (mine_numbers, distances, indices), n_read
+    return (mine_numbers, distances * X.dtype.type(model.divisor), indices), n_read
 
 
 def _search_all(

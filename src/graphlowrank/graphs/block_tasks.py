@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
 
+from .._threads import single_threaded_libraries
 from .._typing import Array
 
 Item = TypeVar("Item")
@@ -15,12 +17,21 @@ Result = TypeVar("Result")
 class Rows(Protocol):
     """Data in blocks of consecutive rows, which can be read again and in other processes (pickled)."""
 
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype
-    """float32 or float64."""
-    blocks: Sequence[slice]
-    """Cover ``range(n_rows)`` in order."""
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64."""
+
+    @property
+    def blocks(self) -> Sequence[slice]:
+        """Rows of each block; they cover all rows in order."""
 
     def read(self, block: int) -> Array:
         """Return the rows ``blocks[block]``."""
@@ -59,9 +70,16 @@ class Stages:
     report: Callable[[str, Cost], None]
 
     def run(self, name: str, task: Callable[[Item], tuple[Result, Cost]], items: Sequence[Item]) -> list[Result]:
+        """Return the results of the tasks, in the order of the items; report their cost."""
         results, cost = [], Cost(0)
-        for result, of_task in self.map(task, items):
+        for result, of_task in self.map(partial(_run_task, task), items):
             results.append(result)
             cost += of_task
         self.report(name, cost)
         return results
+
+
+def _run_task(task: Callable[[Item], tuple[Result, Cost]], item: Item) -> tuple[Result, Cost]:
+    """Run a task with BLAS on one thread: the threads of BLAS would change the rounding."""
+    with single_threaded_libraries():
+        return task(item)

@@ -85,13 +85,13 @@ def read_runs(path: Path, runs: Array, dtype: np.dtype, shape: tuple[int, ...]) 
     sizes = runs[:, 1] - runs[:, 0]
     array = np.empty((int(sizes.sum()), *shape), dtype=dtype)
     width = dtype.itemsize * int(np.prod(shape))
-    target = memoryview(array.reshape(-1).view(np.uint8))
+    target = array.reshape(-1).view(np.uint8)
     place = 0
     with path.open("rb") as file:
         for first, size in zip(runs[:, 0], sizes, strict=True):
             if size:
                 file.seek(int(first) * width)
-                if file.readinto(target[place : place + int(size) * width]) != int(size) * width:
+                if file.readinto(target[place : place + int(size) * width].data) != int(size) * width:
                     raise OSError(f"{path} is shorter than it was written")
                 place += int(size) * width
     return array

@@ -1,12 +1,13 @@
 """An index of points in Voronoi cells, for the nearest of them to many new rows."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._threads import map_ranges
+from .._threads import map_ranges, single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from .candidates import nearest_of
@@ -19,7 +20,7 @@ EXACT_POINTS = 4000  # up to so many, comparing all pairs takes no longer
 TRIAL_QUERIES = 512
 CELLS_AROUND = 512  # at most, that are looked at
 AROUND_RECALL = 0.998  # share of the true neighbors that lie in them
-LIMIT_RECALL = 0.985  # and that lie in the cells searched; more are found, as early neighbors are farther
+LIMIT_RECALL = 0.993  # and that lie in the cells searched
 CHUNK = 65_536  # rows whose nearest points are found together
 
 
@@ -45,7 +46,7 @@ class Cells:
         numbers[places] = order
         padded = np.full((starts[-1], points.shape[1]), PADDING, dtype=np.float32)
         padded[places] = points[order]
-        parts = [padded[begin:end].T.ravel() for begin, end in zip(starts[:-1], starts[1:], strict=True)]
+        parts = [padded[begin:end].T.ravel() for begin, end in pairwise(starts)]
         return cls(np.concatenate(parts), starts, numbers)
 
     @property
@@ -158,18 +159,8 @@ class CellIndex:
         divisor = float(safe_divisor(X))
         if len(X) <= max(exact_up_to, n_neighbors):
             return cls(X, divisor, None, None, 1.0)
-        scaled = X / X.dtype.type(divisor) if divisor != 1 else X
-        projection = fit_projection(scaled, PROJECTED_DIMENSIONS, rng)
-        points = projection.apply(scaled, padded=True)
-        centers = different_centers(points, rng)
-        trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
-        truth = true_neighbors(scaled, trial, n_neighbors)
-        if X.dtype == np.float32 and projection.directions is None:  # differences need no center, products do
-            centers = np.unique(centers * np.float32(projection.scale) + projection.center, axis=0)
-            return cls(X, divisor, None, PointIndex.build(scaled, centers, trial, truth), 1.0)
-        ranks = None if projection.directions is None else ranks_of(points, trial, truth)
-        n_candidates = candidates_needed(n_neighbors, ranks) - 1
-        return cls(X, divisor, projection, PointIndex.build(points, centers, trial, truth), n_candidates / n_neighbors)
+        with single_threaded_libraries():
+            return cls(X, divisor, *_tuned(X if divisor == 1 else X / X.dtype.type(divisor), n_neighbors, rng))
 
     def query(self, rows: Array, n_neighbors: int) -> tuple[Array, Array]:
         """Nearest training rows to each row.
@@ -191,12 +182,13 @@ class CellIndex:
             raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and the {len(self.X)} rows of the index.")
         distances = np.empty((len(rows), n_neighbors), dtype=self.X.dtype)
         indices = np.empty((len(rows), n_neighbors), dtype=np.int64)
-        for block in row_blocks(len(rows), 1, entries=CHUNK):
-            part = np.ascontiguousarray(rows[block], dtype=self.X.dtype)
-            if self.points is None:
-                distances[block], indices[block] = nearest_to(part, self.X, n_neighbors)
-            else:
-                distances[block], indices[block] = self._query(part, self.points, n_neighbors)
+        with single_threaded_libraries():  # the same rounding for any number of threads
+            for block in row_blocks(len(rows), 1, entries=CHUNK):
+                part = np.ascontiguousarray(rows[block], dtype=self.X.dtype)
+                if self.points is None:
+                    distances[block], indices[block] = nearest_to(part, self.X, n_neighbors)
+                else:
+                    distances[block], indices[block] = self._query(part, self.points, n_neighbors)
         return distances, indices
 
     def _query(self, rows: Array, index: PointIndex, n_neighbors: int) -> tuple[Array, Array]:
@@ -215,6 +207,21 @@ class CellIndex:
         if len(short):  # the cells hold too few points
             distances[short], indices[short] = nearest_to(scaled[short], X, n_neighbors)
         return distances * divisor, indices
+
+
+def _tuned(X: Array, n_neighbors: int, rng: np.random.RandomState) -> tuple[Projection | None, PointIndex, float]:
+    """Projection, index of the points and candidates per neighbor of a :class:`CellIndex`."""
+    projection = fit_projection(X, PROJECTED_DIMENSIONS, rng)
+    points = projection.apply(X, padded=True)
+    centers = different_centers(points, rng)
+    trial = rng.choice(len(X), min(len(X), TRIAL_QUERIES), replace=False)
+    truth = true_neighbors(X, trial, n_neighbors)
+    if X.dtype == np.float32 and projection.directions is None:  # differences need no center, products do
+        centers = np.unique(centers * np.float32(projection.scale) + projection.center, axis=0)
+        return None, PointIndex.build(X, centers, trial, truth), 1.0
+    ranks = None if projection.directions is None else ranks_of(points, trial, truth)
+    n_candidates = candidates_needed(n_neighbors, ranks) - 1
+    return projection, PointIndex.build(points, centers, trial, truth), n_candidates / n_neighbors
 
 
 def padded_columns(points: Array) -> Array:

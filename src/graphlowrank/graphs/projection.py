@@ -14,6 +14,7 @@ PROJECTED_DIMENSIONS = 96  # chosen with the constants of search_cells
 PROJECTION_ROWS = 8000  # rows that the principal directions are estimated on
 GRAM_UP_TO = 2000  # features: the Gram matrix takes up to 32 MB and less time than products with the rows
 CACHED_ROWS = 4096  # rows processed together, so that their intermediates stay in the cache
+PADDED_ROWS = 256  # the same, where a few rows must cost little
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,17 +34,18 @@ class Projection:
         if self.directions is None:
             return to_single(X, self.center, self.scale)
         points = np.empty((len(X), self.directions.shape[1]), dtype=np.float32)
+        size = PADDED_ROWS if padded else CACHED_ROWS
 
         def multiply(first: int, last: int, directions: Array) -> None:
-            for start in range(first * CACHED_ROWS, min(last * CACHED_ROWS, len(X)), CACHED_ROWS):
+            for start in range(first * size, min(last * size, len(X)), size):
                 # Centered before the product: a large offset would cost all digits.
-                part = X[start : start + CACHED_ROWS] - self.center
+                part = X[start : start + size] - self.center
                 rows = slice(start, start + len(part))
-                if padded and len(part) < CACHED_ROWS:
-                    part = np.concatenate([part, np.zeros((CACHED_ROWS - len(part), X.shape[1]), dtype=part.dtype)])
+                if padded and len(part) < size:
+                    part = np.pad(part, ((0, size - len(part)), (0, 0)))
                 points[rows] = (part @ directions)[: rows.stop - start]
 
-        map_ranges(multiply, -(-len(X) // CACHED_ROWS), self.directions)
+        map_ranges(multiply, -(-len(X) // size), self.directions)
         points /= np.float32(self.scale)
         return points
 

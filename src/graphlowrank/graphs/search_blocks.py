@@ -1,9 +1,9 @@
 """Approximate nearest-neighbor search in data that do not fit in memory, by tasks on blocks of rows.
 
-The search of :mod:`.search_cells`, with the data in files. A random sample of the rows determines the projection and the
-cells. Then each block of rows is sorted by cell into files of its own; each group of cells is searched against itself and
-the cells around it; and each range of the output collects its lists from the groups. The tasks of a stage are
-independent of each other and may be repeated. The answer does not depend on the memory, nor on where tasks run.
+The search of :mod:`.search_cells`, with the data in files. A random sample of the rows determines the projection and
+the cells. Each block of rows is sorted by cell into files of its own; each group of cells is searched against itself
+and the cells around it; each range of the output collects its lists from the groups. The tasks of a stage are
+independent of each other and may be repeated. The answer depends neither on the memory nor on where tasks run.
 """
 
 import pickle
@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._threads import single_threaded_libraries
 from .._typing import Array, RandomState
 from ..linalg.blocks import row_blocks
 from .block_cells import SavedModel, assign, learn_cells
@@ -52,7 +53,8 @@ def search_blocks(
     random_state : int, RandomState or None, default=None
         Seed of the sample and the cells.
     memory : int
-        Bytes that a task may use beside the program; a block of the data must take less than a quarter of it.
+        Bytes that a task may use beside the program. A block of the data must take less than a quarter of it; below
+        about 100 MB, the cells around 2048 rows may need more.
     report : callable, optional
         Is called with the name and the cost of each stage when it is done.
 
@@ -66,16 +68,17 @@ def search_blocks(
     if not 1 <= n_neighbors < rows.n_rows:
         raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and n - 1 = {rows.n_rows - 1}.")
     stages = Stages(map, report or (lambda name, cost: None))
-    model = learn_cells(rows, n_neighbors, folder, stages, check_random_state(random_state))
-    saved = SavedModel(folder / "model", secrets.token_hex(8))
-    write_array(saved.path, np.frombuffer(pickle.dumps(model), dtype=np.uint8))
-    assigned = stages.run("cells", partial(assign, saved, rows), range(len(rows.blocks)))
-    search = plan_search(model, assigned, rows.n_rows)
-    outputs = _outputs(folder, rows, n_neighbors, model.number_dtype)
-    groups = search.groups(memory)
-    stages.run("search", partial(search_group, saved, search, memory, outputs), list(enumerate(groups)))
-    ranges = list(row_blocks(rows.n_rows, 1, entries=COLLECTED_ROWS))
-    stages.run("lists", partial(_collect, saved, outputs, len(groups)), ranges)
+    with single_threaded_libraries():  # the same rounding for any number of threads
+        model = learn_cells(rows, n_neighbors, folder, stages, check_random_state(random_state))
+        saved = SavedModel(folder / "model", secrets.token_hex(8))
+        write_array(saved.path, np.frombuffer(pickle.dumps(model), dtype=np.uint8))
+        assigned = stages.run("cells", partial(assign, saved, rows), range(len(rows.blocks)))
+        search = plan_search(model, assigned, rows.n_rows)
+        outputs = _outputs(folder, rows, n_neighbors, model.number_dtype)
+        groups = search.groups(memory)
+        stages.run("search", partial(search_group, saved, search, memory, outputs), list(enumerate(groups)))
+        ranges = list(row_blocks(rows.n_rows, 1, entries=COLLECTED_ROWS))
+        stages.run("lists", partial(_collect, saved, outputs, len(groups)), ranges)
     distances, indices, order = (np.load(path, mmap_mode="r") for path in outputs)
     return distances, indices, order
 

@@ -117,16 +117,16 @@ def tune(X: Data, points: Array, centers: Array, n_neighbors: int, rng: np.rando
 
 
 def probes_needed(probes: Array, cells: Array) -> int:
-    """Number of the nearest cells ``probes`` of the trial rows that hold nearly all their true neighbors' ``cells``."""
+    """Return how many of the nearest cells hold nearly all ``cells`` of the true neighbors of the trial rows."""
     most = probes.shape[1]
     recall = (probes[:, :, None] == cells[:, None, :]).sum(axis=(0, 2)).cumsum() / cells.size
     return min(most, max(MIN_PROBES, int(np.searchsorted(recall, TRIAL_RECALL)) + 1))
 
 
 def candidates_needed(n_neighbors: int, ranks: Array | None) -> int:
-    """Number of nearest points, the row itself included, that contain nearly all true neighbors.
+    """Return how many nearest points, the row itself included, contain nearly all true neighbors.
 
-    From their ranks in a projection; None if there is none.
+    Their ranks are those in a projection; None if there is none.
     """
     n_candidates = n_neighbors + 1 + SPARE_CANDIDATES
     if ranks is not None:  # the projection changes the ranking

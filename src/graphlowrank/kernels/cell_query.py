@@ -41,8 +41,7 @@ def nearest_in_cells(
     """
     size = max(int(np.max(np.diff(starts))) for _, starts, _ in (cells, around))
     scratch = np.empty((2, size), dtype=np.float32)
-    limit = np.float32(limit)
-    _visit(start, stop, order, queries, homes, cells, around, inverses, limit, squared, found, scratch)
+    _visit(start, stop, order, queries, homes, cells, around, inverses, np.float32(limit), squared, found, scratch)
 
 
 @compiled()

@@ -4,7 +4,6 @@ import numpy as np
 
 from .._threads import map_ranges
 from .._typing import Array
-from ..graphs.search import nearest_to
 from ..preprocessing.sparse import Data, is_sparse
 from .forces import REPULSION
 from .memberships import calibrated
@@ -12,16 +11,15 @@ from .memberships import calibrated
 N_EPOCHS, STEP, N_NEGATIVE = 30, 0.25, 4  # of new samples: they start among their neighbors
 
 
-def place_new(X: Data, training: Data, embedding: Array, n_neighbors: int, seed: int) -> Array:
-    """Positions (n, d) of new samples: the mean of those of their nearest training samples, refined by their forces.
+def place_new(distances: Array, indices: Array, training: Data, embedding: Array, seed: int) -> Array:
+    """Positions (n, d) of new samples: the mean of those of their nearest training samples (n, k), refined by forces.
 
     The mean is weighted by the memberships of the neighbors. Training samples stay where they are. A copy of training
     samples gets the mean of their positions. The position of a sample depends on no other new sample.
     """
     from ..kernels.layout import move_points
 
-    k = min(n_neighbors, len(embedding))
-    distances, indices = nearest_to(X, training, k)
+    k = indices.shape[1]
     indptr = np.arange(0, indices.size + 1, k, dtype=np.int32)
     weights = calibrated(indptr, distances.ravel().astype(embedding.dtype), k)
     # Imputed values differ by rounding from those of the fit.

@@ -44,7 +44,7 @@ class BlockDenoiser:
         return self.first.complete(data, self.first.guess(data, suspects), suspects)
 
     def count(self, X: Array) -> tuple[Moments, Moments]:
-        """Count completed rows, and their deviations from their neighbors."""
+        """Count completed rows, and what differs from the means of their neighbors."""
         filled, base = self.completed(X)
         rows, deviations = (Moments(one.shift) for one in (self.first.rows, self.first.deviations))
         rows.add(filled)
