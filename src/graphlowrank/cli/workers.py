@@ -2,6 +2,7 @@
 
 import os
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from .console import RemedyError, Show, uninterrupted
 CONNECT, CLOSE = 8, 15  # seconds
 ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss|inproc)://\S+")
 NO_WORKER = "check the address, or start a scheduler and workers there: dask scheduler, dask worker ADDRESS"
+NO_FIXED_PORT = "127.0.0.1:0"  # of the web server that dask starts
+LARGE_GRAPH = "Sending large graph"  # a warning to authors of dask code: models go to the workers with their tasks
 LOG_LEVEL = "DASK_LOGGING__DISTRIBUTED"  # in the environment, which workers inherit
 
 
@@ -75,6 +78,8 @@ def computing(options: LargeOptions, n_threads: int | None, source: Path, show: 
         raise ImportError("--workers and --cluster need distributed: pip install graphlowrank[dask]")
     os.environ.setdefault(LOG_LEVEL, "critical")  # errors of tasks are raised here
     with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", message=LARGE_GRAPH)
         if options.cluster is not None:
             show(f"connecting to {options.cluster}")
             client = _connect(options.cluster, stack)
@@ -109,7 +114,7 @@ def _start(options: LargeOptions, n_threads: int | None, stack: ExitStack) -> An
     try:
         cluster = LocalCluster(
             n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
-            local_directory=str(folder), dashboard_address=None, processes=True,
+            local_directory=str(folder), dashboard_address=NO_FIXED_PORT, processes=True,
         )  # fmt: skip
     except (RuntimeError, OSError) as error:
         raise RemedyError(f"workers do not start: {error}", "give more --memory, or fewer --workers") from error
