@@ -55,11 +55,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def X(here):
-    return np.load("in.npy")
-
-
 def cluster(words):
     return invoke("cluster", words)
 
@@ -148,7 +143,8 @@ def test_data_that_fit_have_the_labels_of_the_command_without_memory(here):
 
 
 @pytest.mark.parametrize("method", ["two_level", "out_of_core", "whole"])
-def test_recovered_rows_are_those_of_the_library(X, method):
+def test_recovered_rows_are_those_of_the_library(here, method):
+    X = np.load("in.npy")
     result = succeeded(invoke("recover", f"in.npy -o out.zarr --method {method} --threads 1"))
     model = fitted(CompressivePCA, method=method)
     found = zarr.open_group("out.zarr", mode="r")["X"][:]
@@ -195,7 +191,7 @@ def test_a_recovery_that_is_fitted_again_continues(here, monkeypatch):
     assert_allclose(zarr.open_group("out.zarr", mode="r")["X"][:], np.asarray(model.low_rank_), atol=1e-5)
 
 
-def test_other_options_or_another_input_are_refused(here, X, monkeypatch):
+def test_other_options_or_another_input_are_refused(here, monkeypatch):
     stopped(monkeypatch, f"{TWO_LEVEL} -o out.zarr")
     remedy = "repeat the options of that run to continue it, or give --restart to begin anew and remove what it kept"
     folder = here / "out.zarr.partial"
@@ -206,7 +202,7 @@ def test_other_options_or_another_input_are_refused(here, X, monkeypatch):
         assert failure(cluster(f"{words} -o out.zarr")) == (
             f"{folder} is of a run that differs: {changed}.", remedy
         )  # fmt: skip
-    np.save("in.npy", X + 1)
+    np.save("in.npy", np.load("in.npy") + 1)
     cause, _ = failure(cluster(f"{TWO_LEVEL} -o out.zarr"))
     assert "files of the input was" in cause
     assert stopped(monkeypatch, f"{TWO_LEVEL} -o out.zarr --restart", 1).exit_code == 130
@@ -248,8 +244,8 @@ def test_a_chunk_that_cannot_be_read_is_named_with_its_rows(here):
     assert not (here / "out.zarr").exists()
 
 
-def test_columns_of_text_are_refused_not_dropped(here, X):
-    table = pd.DataFrame(X, columns=list("abcdef")).assign(name="x")
+def test_columns_of_text_are_refused_not_dropped(here):
+    table = pd.DataFrame(np.load("in.npy"), columns=list("abcdef")).assign(name="x")
     table.to_parquet("in.parquet")
     cause, _ = failure(cluster("in.parquet -o out.zarr --memory 1GB"))
     assert cause.startswith("in.parquet has columns that are no numbers ('name'), which are not left out in silence")

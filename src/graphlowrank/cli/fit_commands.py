@@ -34,9 +34,7 @@ NOT_PLANNED = (
 
 def cluster_command(
     *,
-    output: Annotated[
-        Path, output_option("--output", "-o", metavar="LABELS", show_default=False, help=LABELS)
-    ],
+    output: Annotated[Path, output_option("--output", "-o", metavar="LABELS", show_default=False, help=LABELS)],
     clusters: Annotated[str, model_option("--clusters", "-k", metavar="N|auto", help="Number of clusters.")] = "auto",
     column: Annotated[str, output_option(help="Name of the labels in the file.")] = "label",
     scaling: Annotated[
@@ -224,7 +222,9 @@ def plan_command(
             typer.echo(to_json(method.as_dict()) if given["as_json"] else repr(method))
             return
         with show_progress() as show:
-            found, columns = run_plan(given["source"], reading, task, clusters or PLANNED, given["top_features"], options, show)
+            found, columns = run_plan(
+                given["source"], reading, task, clusters or PLANNED, given["top_features"], options, show
+            )
         record = {**found.as_dict(), "columns": columns}
         typer.echo(to_json(record) if given["as_json"] else repr(found))
 

@@ -50,6 +50,7 @@ MODEL = "fitted.model"
 FEWEST = 2000  # rows of the smallest first level
 PAUSE = 5.0  # seconds between lines about blocks
 SHORT = 0.1  # seconds of a stage that is not worth a line
+STAGE = "answer for all samples"  # "extension" is that of the fit
 NAMES = "Rows are in the order of the input; names of samples and features are neither read nor written."
 GO_ON = "repeat the options of that run to continue it, or give --restart to begin anew and remove what it kept"
 
@@ -208,9 +209,9 @@ class _Partial:
             return
         settled: dict[str, Plain] = {"method": method, "fingerprint": _fingerprint(model)}
         store: Callable[[Path], None] = lambda folder: model.save(folder / MODEL)  # noqa: E731
-        with begun(self.folder, self.description, settled, self.blocks, columns, store) as partial:
-            with self._noting(partial):
-                yield model, partial
+        opened = begun(self.folder, self.description, settled, self.blocks, columns, store)
+        with opened as partial, self._noting(partial):
+            yield model, partial
 
     def _fit(self, method: str) -> Any:
         large = self.request.large
@@ -233,11 +234,11 @@ class _Partial:
 def _extend(answer: Answer, model: Any, source: Source, partial: PartialOutput) -> float:
     """Add the blocks that are missing; return the seconds."""
     progress = Progress()
-    with progress.stage("extension"):
+    with progress.stage(STAGE):
         method = str(_choice(model, "method").value)
         for arrays, facts in answer.results(model, source, method, partial.rest):
             partial.add(arrays, facts)
-    return progress.seconds["extension"]
+    return progress.seconds[STAGE]
 
 
 def _choice(model: Any, name: str) -> Any:

@@ -107,7 +107,7 @@ class LabelAnswer:
         return method == "two_level"
 
     def is_stored(self, method: str) -> bool:
-        """A stored model predicts labels."""
+        """Return True: a stored model predicts labels."""
         return True
 
     def columns(self, model: Any, source: Source) -> Sequence[Column]:
@@ -188,11 +188,11 @@ class MatrixAnswer:
         return method in ("two_level", "out_of_core")
 
     def is_stored(self, method: str) -> bool:
-        """A stored model projects rows on its components; what denoises them out of core is not stored."""
+        """Whether it only projects rows on its components; what denoises them out of core is not stored."""
         return method == "two_level"
 
     def columns(self, model: Any, source: Source) -> Sequence[Column]:
-        """The matrix."""
+        """Return the array of the matrix."""
         return (Column(MATRIX, float_type(source.array.dtype), source.shape[1]),)
 
     def results(self, model: Any, source: Source, method: str, rest: range) -> Iterator[Block]:
