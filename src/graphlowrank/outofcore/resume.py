@@ -178,7 +178,7 @@ def differences(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> list[str]
 
 
 def identity_of(path: Path) -> dict[str, Plain]:
-    """Return what tells whether a file, or a folder, has changed: its place, its bytes, and times of its files."""
+    """Return what changes when a file, or a folder, changes: its place, its bytes, and times of its files."""
     files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
     times, n_bytes = 0, 0
     for one in files:
