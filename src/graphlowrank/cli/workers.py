@@ -1,7 +1,10 @@
 """Worker processes of dask for a command: started here, or those of a running scheduler."""
 
+import logging
 import os
 import re
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -77,6 +80,9 @@ def computing(options: LargeOptions, n_threads: int | None, source: Path, show: 
     if find_spec("distributed") is None:
         raise ImportError("--workers and --cluster need distributed: pip install graphlowrank[dask]")
     os.environ.setdefault(LOG_LEVEL, "critical")  # errors of tasks are raised here
+    import distributed  # which sets levels of its own when it is imported
+
+    logging.getLogger(distributed.__name__).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", message=LARGE_GRAPH)
@@ -112,16 +118,31 @@ def _start(options: LargeOptions, n_threads: int | None, stack: ExitStack) -> An
     place = options.scratch or Path(gettempdir())
     folder = stack.enter_context(temporary_beside(place / "workers"))
     try:
-        cluster = LocalCluster(
-            n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
-            local_directory=str(folder), dashboard_address=NO_FIXED_PORT, processes=True,
-        )  # fmt: skip
+        with _ctrl_c_ignored():
+            cluster = LocalCluster(
+                n_workers=options.workers, threads_per_worker=n_threads or 1, memory_limit=options.worker_bytes,
+                local_directory=str(folder), dashboard_address=NO_FIXED_PORT, processes=True,
+                silence_logs=logging.CRITICAL,
+            )  # fmt: skip
     except (RuntimeError, OSError) as error:
         raise RemedyError(f"workers do not start: {error}", "give more --memory, or fewer --workers") from error
     stack.callback(_close, cluster)
     client = Client(cluster, timeout=60)
     stack.callback(_close, client)
     return client
+
+
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Let processes that are started ignore Ctrl-C, which a terminal sends to all: this one ends them in order."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def _close(one: Any) -> None:
