@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._threads import resolve_n_jobs
+from ..options import Options
 from ..outofcore.checks import float_type
 from ..outofcore.method import fit_bytes, out_of_core_bytes
 from ..outofcore.settings import current_settings
@@ -92,10 +93,9 @@ def plan_large(
     settings, source = current_settings(), open_source(X)
     cls = CompressiveClustering if task == "cluster" else CompressivePCA
     model: Any = cls(**options) if n_clusters is None else cls(n_clusters, **options)
-    own, dtype = model._large_options(), source.array.dtype
-    obstacle = model._why_not_out_of_core(source, own, LossWeights())
-    method, n_fitted = model._method(source.shape, dtype, settings, obstacle)
-    sizes = float_type(dtype).itemsize, own
+    method, n_fitted, obstacle = model.choose_fit(source, LossWeights())
+    own = Options.of(model.get_params(deep=False))
+    sizes = float_type(source.array.dtype).itemsize, own
     n_threads, (n, p) = resolve_n_jobs(own.n_jobs), source.shape
     needed = {
         "whole": fit_bytes(task, (n, p), *sizes, n_threads),
