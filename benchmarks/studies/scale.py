@@ -4,15 +4,14 @@
     python benchmarks/studies/scale.py run ten_million --how out_of_core --workers 2 --folder SCRATCH
     python benchmarks/studies/scale.py table                                 # benchmarks/SCALE.md
 
-Each run is a process of its own. Memory is anonymous memory, sampled every 50 ms: pages of mapped files are not counted,
-which the system drops when it needs memory.
+Each run is a process of its own. Memory is anonymous memory, sampled every 50 ms: pages of mapped files are not
+counted, which the system drops when it needs memory.
 """
 
 import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -86,13 +85,12 @@ class Memory(threading.Thread):
 def cluster_of(workers, limit):
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=limit, dashboard_address=":0")
     return cluster, Client(cluster)
 
 
 def measure(name, how, workers, memory, limit, folder, seed):
     """One fit, and the labels of all samples."""
-    import dask.array as da
     import zarr
     from sklearn.metrics import adjusted_rand_score
 
@@ -164,7 +162,8 @@ def measure_same(kind, runs, folder):
 
     import graphlowrank as gl
 
-    X = np.concatenate([rows_of(0, 2**14, 50, 2**14)[0] for _ in range(1)] + [rows_of(2**14 * k, 2**14 * (k + 1), 50, 2**14)[0] for k in (1, 2)])
+    chunk = 2**14
+    X = np.concatenate([rows_of(chunk * k, chunk * (k + 1), 50, chunk)[0] for k in range(3)])
     given, same, killed, answers = random.Random(0), 0, 0, {}
     cluster, client = cluster_of(2, "3GB")
     for number in range(runs + 1):
@@ -175,11 +174,7 @@ def measure_same(kind, runs, folder):
         if kind == "killed" and number > 1:
             wait = given.uniform(0.2, 8.0)
             pids = list(client.run(os.getpid).values())
-
-            def kill(pid=given.choice(pids)):
-                os.kill(pid, 9)
-
-            timer = threading.Timer(wait, kill)
+            timer = threading.Timer(wait, os.kill, (given.choice(pids), 9))
             timer.start()
         with gl.large_data(memory="1GB", folder=folder, method=how), warnings.catch_warnings():
             warnings.simplefilter("ignore")

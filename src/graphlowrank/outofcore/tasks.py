@@ -13,6 +13,7 @@ from .._threads import current_threads, limit_threads
 from .._version import __version__
 
 PARTS = 8  # of the memory of a process, of which a task uses one: data, copies and results of others need the rest
+PATIENCE = 60  # seconds that a worker has to answer
 TASKS_PER_THREAD = 2  # that are under way: the next one is ready when one ends
 
 
@@ -107,6 +108,17 @@ def map_on(client: Any) -> Callable[[Callable[[Any], Any], Sequence[Any]], Itera
     return map if client is None else on_workers
 
 
+def _answer(client: Any, address: str, future: Any) -> Any:
+    """Return the result of a task for one worker; None if the worker has died."""
+    for _ in range(PATIENCE):
+        try:
+            return future.result(timeout=1)
+        except TimeoutError:
+            if address not in client.scheduler_info(n_workers=-1)["workers"]:
+                return None
+    raise RuntimeError(f"worker {address} did not answer for {PATIENCE} s.")
+
+
 def task_memory(client: Any, memory: int) -> int:
     """Bytes that a task may use: a part of the memory of this process, or of the smallest share of a worker's."""
     if client is None:
@@ -150,7 +162,11 @@ def check_versions(client: Any, path: Path) -> list[str]:
         except PackageNotFoundError:
             return None, Path(name).exists()
 
-    found = client.run(about, str(path))
+    asked = {
+        address: client.submit(about, str(path), workers=[address], pure=False)
+        for address in client.scheduler_info(n_workers=-1)["workers"]
+    }
+    found = {address: answer for address, one in asked.items() if (answer := _answer(client, address, one))}
     if not found:
         raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
     for address, (version, _) in found.items():
