@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -233,6 +234,23 @@ def test_workers_give_the_same_labels_and_leave_nothing(here, expected):
     assert "starting 1 worker\n" in result.stderr
     assert_found("two.zarr", expected)
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause", "remedy"),
+    [
+        (["tcp://a:1"], "worker tcp://a:1 does not see ", "put the input where all workers see it"),
+        (RuntimeError("the dask cluster has no workers; add"), "the scheduler has no workers.", workers.NO_WORKER),
+        (RuntimeError("worker a has graphlowrank 0.1"), "worker a has graphlowrank 0.1", "install the same version"),
+    ],
+)
+def test_workers_of_a_scheduler_are_checked(here, monkeypatch, answer, cause, remedy):
+    monkeypatch.setattr(workers, "_connect", lambda *given: None)
+    check = Mock(side_effect=[answer])
+    monkeypatch.setattr(workers, "check_versions", check)
+    found = failure(cluster(f"{TWO_LEVEL} -o out.zarr --cluster tcp://a:1"))
+    assert found[0].startswith(cause)
+    assert found[1].startswith(remedy)
 
 
 def test_a_chunk_that_cannot_be_read_is_named_with_its_rows(here):

@@ -89,10 +89,7 @@ def computing(options: LargeOptions, n_threads: int | None, source: Path, show: 
         if options.cluster is not None:
             show(f"connecting to {options.cluster}")
             client = _connect(options.cluster, stack)
-            try:
-                check_versions(client, source)
-            except RuntimeError as error:
-                raise RemedyError(str(error), NO_WORKER if "no workers" in str(error) else "see the message") from error
+            _check_remote(client, source)
         else:
             show(f"starting {options.workers} worker{'s' if options.workers != 1 else ''}")
             client = _start(options, n_threads, stack)
@@ -110,6 +107,20 @@ def _connect(address: str, stack: ExitStack) -> Any:
         raise RemedyError(f"no scheduler of dask answers at {address} within {CONNECT} s.", NO_WORKER) from error
     stack.callback(_close, client)
     return client
+
+
+def _check_remote(client: Any, source: Path) -> None:
+    """Raise unless there are workers, with this version, that see the input."""
+    try:
+        blind = check_versions(client, source)
+    except RuntimeError as error:
+        has_none = "no workers" in str(error)
+        cause = "the scheduler has no workers." if has_none else str(error)
+        raise RemedyError(cause, NO_WORKER if has_none else "install the same version on all workers") from error
+    if blind:
+        raise RemedyError(
+            f"worker {blind[0]} does not see {source}.", "put the input where all workers see it under the same name"
+        )
 
 
 def _start(options: LargeOptions, n_threads: int | None, stack: ExitStack) -> Any:
