@@ -1,6 +1,7 @@
 """Options and help of the commands that fit a model to a table; imports nothing heavy."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,7 +62,7 @@ def cluster_command(
     """
     options = {"n_clusters": _parse_clusters(clusters), "scaling": scaling, "n_draws": draws}
     is_large = _is_large(given)
-    if output.is_dir() and not (is_large and output.suffix.lower() == ".zarr"):
+    if _is_folder(output) and not (is_large and output.suffix.lower() == ".zarr"):
         raise typer.BadParameter(f"File {str(output)!r} is a directory.", param_hint="'--output' / '-o'")
     with brief_errors(debug=given["debug"], command="cluster"):
         if is_large:
@@ -168,6 +169,13 @@ def _estimator_options(options: dict[str, Any], given: dict[str, Any]) -> dict[s
     chosen = {name: given[name] for name in ("downsampling", "gamma_samples", "gamma_features")}
     chosen["n_neighbors"] = given["neighbors"]
     return {**options, "random_state": given["seed"], "n_jobs": given["threads"], **_without_none(chosen)}
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether a path is a folder; an error about it, such as a name that is too long, comes with others later."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
 
 
 def _is_large(given: dict[str, Any]) -> bool:
