@@ -207,6 +207,19 @@ def sweep(place: Path) -> None:
                 os.close(lock)
 
 
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Lock a folder; BlockingIOError if another process has it. The lock ends with the process, however it ends."""
+    lock = _lock(folder)
+    if lock is None and fcntl is not None:
+        raise BlockingIOError(errno.EWOULDBLOCK, f"{folder} is in use by another process")
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 def _lock(folder: Path) -> int | None:
     """Lock a folder until the returned descriptor is closed; None if another process has it, or locks are missing."""
     if fcntl is None:

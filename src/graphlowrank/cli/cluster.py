@@ -44,18 +44,24 @@ def run_cluster(request: FitRequest, column: str, show: Show) -> tuple[dict[str,
 
 def _outcome(model: CompressiveClustering, label: Sequence[str] | None) -> Outcome:
     sizes = np.bincount(model.labels_, minlength=model.n_clusters_).tolist()
+    known = [row for row, cell in enumerate(label or ()) if cell.strip() not in MISSING]
+    agreement = float(adjusted_rand_score(np.array(label)[known], model.labels_[known])) if known else None
+    return summarize_clusters(sizes, float(model.confidence_.mean()), float(model.conductance_), agreement)
+
+
+def summarize_clusters(
+    sizes: Sequence[int], confidence: float, conductance: float, agreement: float | None = None
+) -> Outcome:  # fmt: skip
+    """Describe clusters of these sizes, and their mean confidence."""
     nonempty = [size for size in sizes if size]
     n_clusters = "1 cluster" if len(nonempty) == 1 else f"{len(nonempty)} clusters"
     n_empty = len(sizes) - len(nonempty)
     empty = f" ({n_empty} of {len(sizes)} are empty)" if n_empty else ""
-    confidence, conductance = float(model.confidence_.mean()), float(model.conductance_)
-    known = [row for row, cell in enumerate(label or ()) if cell.strip() not in MISSING]
-    agreement = float(adjusted_rand_score(np.array(label)[known], model.labels_[known])) if known else None
     compared = "" if agreement is None else f" Adjusted Rand index with the label: {agreement:.3f}."
     return Outcome(
         f"{n_clusters} of {describe_sizes(nonempty)}{empty}; mean confidence {confidence:.2f}.{compared}",
         {
-            "clusters": model.n_clusters_,
+            "clusters": len(sizes),
             "sizes": sizes,
             "mean_confidence": confidence,
             "conductance": conductance,

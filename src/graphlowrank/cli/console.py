@@ -66,7 +66,8 @@ def brief_errors(*, debug: bool, command: str = "") -> Iterator[None]:
             if debug:
                 raise
             _exit_with_error(error, command)
-        typer.echo("interrupted; no half-written file is left", err=True)
+        kept = getattr(error, "__notes__", ["no half-written file is left"])
+        typer.echo(f"interrupted; {kept[0]}", err=True)
         # After an interrupt within exec of a string, as in dataclasses, Python would end itself by SIGINT, not by 130.
         exec("")  # resets that
         raise typer.Exit(INTERRUPTED) from None
@@ -78,6 +79,8 @@ def _exit_with_error(error: Exception, command: str) -> NoReturn:
         cause = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     if command in TABLE_COMMANDS:
         cause = to_option_names(cause, command)
+    for note in getattr(error, "__notes__", ()):
+        typer.echo(note, err=True)
     typer.echo(f"error: {' '.join(cause.split())}", err=True)
     typer.echo(getattr(error, "remedy", None) or _remedy(error, command), err=True)
     raise typer.Exit(1) from None

@@ -51,7 +51,7 @@ def run_fit(
             table = quote_formulas(table) if request.quote_formulas else table
             reading, (n_samples, n_features) = time.perf_counter() - begin, table.shape
             graph = {} if table.graph is None else {"sample_graph": table.graph}
-            _check_counts(request.options, n_samples, n_features)
+            check_counts(request.options, n_samples, n_features)
             show(f"fitting {n_samples} samples x {n_features} features")
             model = estimator(**request.options, **graph).fit(table.values)
             model.stage_seconds_ = {"reading": reading, **model.stage_seconds_}
@@ -87,7 +87,7 @@ def run_fit(
     return record, "\n".join([*summary, "", *repr(model.report_).splitlines()[2:]])
 
 
-def _check_counts(options: dict[str, Any], n_samples: int, n_features: int) -> None:
+def check_counts(options: dict[str, Any], n_samples: int, n_features: int) -> None:
     """Refuse more clusters or a higher rank than the table allows, before the command announces a fit."""
     if not is_auto(n_clusters := options.get("n_clusters", "auto")):
         check_count(n_clusters, "n_clusters", at_most=n_samples, what="samples")

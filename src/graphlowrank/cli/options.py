@@ -7,7 +7,7 @@ from inspect import Parameter, Signature, signature
 from math import inf
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
@@ -18,6 +18,7 @@ input_option = partial(Option, rich_help_panel="Input")
 preprocessing_option = partial(Option, rich_help_panel="Preprocessing")
 model_option = partial(Option, rich_help_panel="Model")
 output_option = partial(Option, rich_help_panel="Output")
+large_option = partial(Option, rich_help_panel="Data that do not fit in memory")
 
 FORMATS = ".csv, .tsv (also .gz), .parquet, .npy, .npz, .mat, .h5, .h5ad, .zarr, .mtx, or a folder of images"
 HEADER = "Whether a text file has a header; detected if not given."
@@ -28,6 +29,13 @@ NUMERIC = "Column that is a feature whatever it looks like; $, % and 1,000 are p
 QUOTE = "In text, write ' before names that a spreadsheet would run, such as =cmd."
 TOP_FEATURES = "Keep the N most variable features."
 NORMALIZE = "Normalize samples to the same total, then log(1 + x); cluster: counts of an .h5ad, unless --no-..."
+
+MEMORY = "Memory that each process may use, such as 4GB; half of the machine's if not given."
+METHOD = "Fit all in memory, all on disk, or some samples and extend the answer; auto: the first that fits."
+WORKERS = "Start N worker processes of dask, each with --threads threads (1 if not given)."
+CLUSTER = "Use the workers of a scheduler of dask, tcp://host:port; they must see the input."
+SCRATCH = "Folder for temporary files, which workers must see; that of the system if not given."
+RESTART = "Begin anew instead of continuing what an interrupted run has kept beside the output."
 
 Seed = Annotated[int, model_option(min=0, max=2**32 - 1, help="Random seed.")]
 Threads = Annotated[int | None, model_option(min=1, help="Number of threads; all cores if not given.")]
@@ -93,6 +101,12 @@ TABLE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "gamma_features": (float | None, model_option(None, min=0, help="Smoothness on the feature graph.")),
     "seed": (Seed, 0),
     "threads": (Threads, None),
+    "memory": (str | None, large_option(None, metavar="SIZE", help=MEMORY)),
+    "method": (Literal["auto", "whole", "out_of_core", "two_level"] | None, large_option(None, help=METHOD)),
+    "workers": (int | None, large_option(None, min=1, metavar="N", help=WORKERS)),
+    "cluster": (str | None, large_option(None, metavar="ADDRESS", help=CLUSTER)),
+    "scratch": (Path | None, large_option(None, metavar="FOLDER", help=SCRATCH)),
+    "restart": (Annotated[bool, large_option("--restart", help=RESTART)], False),
     "as_json": (AsJson, False),
     "debug": (Debug, False),
 }
@@ -123,6 +137,9 @@ OPTION_NAMES = {
     "random_state": "--seed",
     "n_jobs": "--threads",
     "column(?= must)": "--column",  # elsewhere it is an ordinary word
+    "memory(?==)": "--memory",
+    "method(?==)": "--method",
+    r"large_data\(folder=\.\.\.\)": "--scratch",
     "report_.alternatives_": "--seed",  # another one may lead to them
 }
 

@@ -43,9 +43,7 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
     temporary: dict[str, Path] = {}
     with ExitStack() as stack:
         for name, path in outputs.items():
-            if path.is_dir() and not _may_be_replaced(path):
-                raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
-            check_writable(path)
+            check_output(path)
             # The extension is that of the output, not that of the file it may link to.
             temporary[name] = stack.enter_context(temporary_beside(target_of(path))).with_name(path.name)
         with _final_names_in_errors({str(place): str(outputs[name]) for name, place in temporary.items()}):
@@ -55,6 +53,13 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
             with uninterrupted():
                 for name, place in temporary.items():
                     replace(place, target_of(outputs[name]))
+
+
+def check_output(path: Path) -> None:
+    """Raise OSError if a path cannot be written, or is a folder of other files."""
+    if path.is_dir() and not _may_be_replaced(path):
+        raise FileExistsError(f"{path} is a folder with other files, which is not replaced.")
+    check_writable(path)
 
 
 def _may_be_replaced(folder: Path) -> bool:

@@ -7,8 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import Array
+from ..estimators.large_plan import LargePlan, plan_large
 from ..estimators.plan import MAX_ROWS, Plan, Task, plan
 from ..linalg.blocks import evenly_spaced
+from ..outofcore.settings import Method, large_data
+from ..outofcore.sources import open_in_blocks
 from ..preprocessing.counts import dense, float_type, most_variable
 from .console import Show, print_warnings
 from .options import to_option_names
@@ -31,6 +34,17 @@ def run_plan(
     with print_warnings(to_option_names):
         found = plan(n_samples, rows.shape[1], task=task, n_clusters=n_clusters, data=rows, **options)
     return found, None if table.columns is None else table.columns.as_dict()
+
+
+def run_large_plan(
+    path: Path, key: str | None, task: Task, n_clusters: int | None, options: dict[str, Any], memory: str | None,
+    method: Method | None,
+) -> LargePlan:  # fmt: skip
+    """Choose how data that may not fit in memory would be fitted."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {path}.")
+    with large_data(memory=memory, method=method or "auto"):
+        return plan_large(open_in_blocks(path, key), task=task, n_clusters=n_clusters, **options)
 
 
 def pilot_rows(values: Any) -> Array | sp.csr_array:

@@ -27,16 +27,21 @@ def run_recover(request: FitRequest, show: Show, *, compressed: bool) -> tuple[d
         unscaled, _, size = residual_of(model, table.values)
         if "sparse" in outputs:
             write_matrix(outputs["sparse"], unscaled, *names)
-        # Without compression the matrix is smooth, not truncated: its rank is that of its leading directions.
-        rank = f"rank {model.n_components_}" if compressed else f"rank about {model.n_components_}"
-        units = "" if model.feature_scale_ is None else ", each feature in its own unit"
-        return Outcome(
-            f"Recovered a matrix of {rank}; the residual is {size.relative:.3f} of the data, centered{units}.",
-            {
-                "rank": model.n_components_, "residual": size.relative,
-                "singular_values": [float(value) for value in model.singular_values_],
-            },
-        )  # fmt: skip
+        return summarize_recovery(model, size.relative, compressed=compressed)
 
     estimator = CompressivePCA if compressed else FastRobustPCAOnGraphs
     return run_fit(request, estimator, write, show, only_dense=not compressed)
+
+
+def summarize_recovery(model: Any, residual: float, *, compressed: bool = True) -> Outcome:
+    """Describe a recovered matrix, and its residual relative to the centered data."""
+    # Without compression the matrix is smooth, not truncated: its rank is that of its leading directions.
+    rank = f"rank {model.n_components_}" if compressed else f"rank about {model.n_components_}"
+    units = "" if model.feature_scale_ is None else ", each feature in its own unit"
+    return Outcome(
+        f"Recovered a matrix of {rank}; the residual is {residual:.3f} of the data, centered{units}.",
+        {
+            "rank": model.n_components_, "residual": residual,
+            "singular_values": [float(value) for value in model.singular_values_],
+        },
+    )  # fmt: skip

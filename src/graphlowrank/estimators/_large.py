@@ -75,10 +75,9 @@ class FitsLarge:
 
     def fit_large(self, X: Any, fit: Fit, **given: Any) -> Self:
         """Fit data that may not fit in memory: load them, work out of core, or fit some of them."""
-        settings, source, options = current_settings(), open_source(X), self._large_options()
+        source = open_source(X)
         weights = self._checked_keywords(given, source.shape[0])
-        obstacle = self._why_not_out_of_core(source, options, weights)
-        method, size = self._method(source.shape, source.array.dtype, settings, obstacle)
+        method, size, _ = self.choose_fit(source, weights)
         run = {"whole": self._fit_loaded, "two_level": self._fit_part, "out_of_core": self._fit_out_of_core}
         run[method.value](source, fit, size, weights)
         kind = f"{source.shape[0]} samples x {source.shape[1]} features"
@@ -89,6 +88,11 @@ class FitsLarge:
         """Drop what an earlier fit of data that are not in memory has left."""
         for name in OF_LARGE:
             self.__dict__.pop(name, None)
+
+    def choose_fit(self, source: Source, weights: LossWeights) -> tuple[Choice, int, str | None]:
+        """Return the method with its reason, the samples of a fit of some, and why none out of core is possible."""
+        obstacle = self._why_not_out_of_core(source, self._large_options(), weights)
+        return *self._method(source.shape, source.array.dtype, current_settings(), obstacle), obstacle
 
     def extend(self, method: str, source: Source) -> Any:
         """Return the dask array of a method of the fitted model, in the chunks of the source."""

@@ -10,4 +10,5 @@
     recovery     low-rank matrix of rows on disk: covariance and factors in passes over the blocks
     two_level    some rows that represent all, rare groups included
     extension    labels and scores of all rows, block by block
+    resume       arrays that are written block by block, and continued after a stop
 """

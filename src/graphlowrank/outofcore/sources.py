@@ -28,8 +28,8 @@ class Source:
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is a path, or an array or a table of dask, zarr or h5py."""
-    if isinstance(X, str | os.PathLike):
+    """Whether X is a source, a path, or an array or a table of dask, zarr or h5py."""
+    if isinstance(X, Source | str | os.PathLike):
         return True
     package = type(X).__module__.partition(".")[0]
     return package in ("dask", "dask_expr", "zarr", "h5py") and hasattr(X, "shape")
@@ -45,6 +45,8 @@ def open_source(X: Any, key: str | None = None) -> Source:
 
     ``key`` is the name of the array in an HDF5 or zarr file that holds several.
     """
+    if isinstance(X, Source):
+        return X
     need("dask", "Fitting data that are not in memory")
     import dask.array as da
 
@@ -69,6 +71,16 @@ def open_source(X: Any, key: str | None = None) -> Source:
     if min(array.shape) < 1:
         raise ValueError(f"{name} has no {'samples' if array.shape[0] < 1 else 'features'}.")
     return Source(array.rechunk({1: -1}), name)
+
+
+def open_in_blocks(path: Path, key: str | None = None) -> Source:
+    """Return the rows of a file in the fixed blocks: what is computed of them is computed block by block, too."""
+    need("dask", "Fitting data that are not in memory")
+    import dask.array as da
+
+    rows = open_rows(path, key)
+    lengths = tuple(block.stop - block.start for block in fixed_blocks(rows.shape))
+    return Source(da.from_array(rows, chunks=(lengths, -1)), str(path))
 
 
 def _chunks(shape: Sequence[int], stored: int = 0) -> tuple[int, int]:

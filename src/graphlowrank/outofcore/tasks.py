@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from .._progress import report_blocks
 from .._threads import current_threads, limit_threads
 from .._version import __version__
 
@@ -37,7 +38,10 @@ def compute_in_order(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any
     An error of a task becomes a ValueError that begins with its name, such as "rows 0 to 999 of x.zarr".
     """
     client = active_client()
-    yield from _on_threads(tasks, names) if client is None else _on_workers(client, tasks, names)
+    found = _on_threads(tasks, names) if client is None else _on_workers(client, tasks, names)
+    for done, one in enumerate(found, start=1):
+        report_blocks(done, len(tasks))
+        yield one
 
 
 def _on_threads(tasks: Sequence[Any], names: Sequence[str]) -> Iterator[Any]:
@@ -138,31 +142,36 @@ def check_workers(client: Any, folder: Path) -> None:
     """Raise RuntimeError unless all workers have this version of the package, and see the folder."""
     if client is None:
         return
-
-    def about(token: str) -> tuple[str | None, bool]:  # a local function is sent as code, not by its name
-        from importlib.metadata import PackageNotFoundError, version
-        from pathlib import Path
-
-        try:
-            return version("graphlowrank"), Path(token).exists()
-        except PackageNotFoundError:
-            return None, Path(token).exists()
-
     with NamedTemporaryFile(dir=folder) as token:
-        asked = {
-            address: client.submit(about, token.name, workers=[address], pure=False)
-            for address in client.scheduler_info(n_workers=-1)["workers"]
-        }
-        found = {address: answer for address, one in asked.items() if (answer := _answer(client, address, one))}
-    if not found:
-        raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
-    for address, (version, sees) in found.items():
-        if version is None:
-            raise RuntimeError(f"worker {address} has no graphlowrank; install version {__version__} there.")
-        if version != __version__:
-            raise RuntimeError(f"worker {address} has graphlowrank {version}, this process {__version__}.")
-        if not sees:
+        for address in check_versions(client, Path(token.name)):
             raise RuntimeError(
                 f"worker {address} does not see the folder {folder}; give one that all workers share: "
                 "large_data(folder=...)."
             )
+
+
+def check_versions(client: Any, path: Path) -> list[str]:
+    """Raise RuntimeError unless all workers have this version of the package; return those that lack a path."""
+
+    def about(name: str) -> tuple[str | None, bool]:  # a local function is sent as code, not by its name
+        from importlib.metadata import PackageNotFoundError, version
+        from pathlib import Path
+
+        try:
+            return version("graphlowrank"), Path(name).exists()
+        except PackageNotFoundError:
+            return None, Path(name).exists()
+
+    asked = {
+        address: client.submit(about, str(path), workers=[address], pure=False)
+        for address in client.scheduler_info(n_workers=-1)["workers"]
+    }
+    found = {address: answer for address, one in asked.items() if (answer := _answer(client, address, one))}
+    if not found:
+        raise RuntimeError("the dask cluster has no workers; add some with client.cluster.scale(n).")
+    for address, (version, _) in found.items():
+        if version is None:
+            raise RuntimeError(f"worker {address} has no graphlowrank; install version {__version__} there.")
+        if version != __version__:
+            raise RuntimeError(f"worker {address} has graphlowrank {version}, this process {__version__}.")
+    return [address for address, (_, sees) in found.items() if not sees]
