@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -344,12 +344,20 @@ def answer(name: str, folder: Path) -> dict[str, Any]:
     return {"file": file, "seconds": seconds, "error": error}
 
 
+def installed(library: str) -> str:
+    """Return the version of a library, or "none": faiss was needed by older versions only."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "none"
+
+
 def record(folder: Path, only: str, threads: int | None, at_once: int) -> int:
     """Run cases; write the arrays of each, and a manifest that says what became of it."""
     home = Path(import_module("graphlowrank").__file__).parent
     source = b"".join(str(file.relative_to(home)).encode() + file.read_bytes() for file in sorted(home.rglob("*.py")))
     about: dict[str, Any] = {"source": hashlib.sha256(source).hexdigest()[:12], "cores": os.cpu_count()}
-    about |= {"python": sys.version.split()[0], **{library: version(library) for library in LIBRARIES}}
+    about |= {"python": sys.version.split()[0], **{library: installed(library) for library in LIBRARIES}}
     about |= {"threads": threads, "at_once": at_once}
     if threads is not None:  # as if the machine had so many cores
         import_module("graphlowrank._threads").available_cores = lambda: threads

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from unittest.mock import Mock
 
@@ -209,3 +210,17 @@ def test_too_little_address_space_is_refused_before_any_work(monkeypatch):
     cause, remedy = failure(run("none.csv -o labels.csv"))
     assert cause == "the address space is limited to 0.92 GB; compiled libraries crash with so little"
     assert remedy == "allow at least 1.3 GB (ulimit -v 1300000)"
+
+
+@pytest.mark.parametrize("command", ["cluster", "recover"])  # whose options import pandas
+def test_arrow_reserves_nothing_in_a_limited_address_space(tmp_path, command):
+    """Its allocator would reserve 1 GiB, which crashed or stopped the other libraries below 2.1 GB."""
+    pytest.importorskip("resource")
+    code = (
+        "import atexit, sys; from graphlowrank.cli import app; import resource\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (64 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))\n"
+        "atexit.register(lambda: print(__import__('pyarrow').default_memory_pool().backend_name))\n"
+        f"app(['{command}', 'none.csv', '-o', 'out.csv'])"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (process.returncode, process.stdout) == (1, "system\n"), process.stderr

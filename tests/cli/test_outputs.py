@@ -3,7 +3,9 @@
 import errno
 import os
 import signal
+import socket
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,3 +134,26 @@ def test_a_name_that_is_too_long_is_refused_before_the_work(inputs, monkeypatch,
 @pytest.mark.parametrize("command", RUNS)
 def test_a_full_disk_is_not_a_wrong_input(command, error):
     assert _remedy(error, command) == "free some space on the disk, or choose another place for the output"
+
+
+@posix
+def test_a_socket_without_a_reader_is_named(inputs):
+    with socket.socket(socket.AF_UNIX) as unheard:
+        unheard.bind("socket")
+        cause, remedy = failure(invoke("recover", "x.npy --rank 1 -o out.npy -r socket"))
+    assert (cause, remedy) == ("cannot write socket: Connection refused", "choose another place for the output")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("recover", "x.npy --rank 1 -o o.npy"), ("reconstruct", "sino.npy -o o.npy")]
+)
+def test_a_page_that_the_disk_has_no_room_for_is_named(inputs, monkeypatch, command, words):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    before = tree(inputs)
+    cause, remedy = failure(invoke(command, f"{words} -r page.html"))
+    assert cause == "cannot write page.html: No space left on device"
+    assert remedy == "free some space on the disk, or choose another place for the output"
+    assert tree(inputs) == before

@@ -43,7 +43,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "files of models are checked": 266,
     "columns of tables are reported": 605,
     "one thread of BLAS, masked arrays, units, cache of compiled code": 225,
-    "codecs of videos, refused losses and address spaces": 60,
+    "codecs of videos, refused losses and address spaces": 90,
     "numbers out of range are refused": 20,
     "clusters that do not depend on the seed or the order of samples": 380,
     "a model owns its data, copies of samples, interrupts in compiled code": 70,

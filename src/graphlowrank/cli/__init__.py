@@ -8,7 +8,16 @@ from typer import Argument, Option
 
 from .. import __version__
 from .._literals import TomographyLoss
-from .console import PLOT_EXTRAS, HarnessCommand, brief_errors, print_result, require_packages, show_progress, to_json
+from .console import (
+    PLOT_EXTRAS,
+    HarnessCommand,
+    brief_errors,
+    print_result,
+    require_packages,
+    show_progress,
+    spare_address_space,
+    to_json,
+)
 from .fit_commands import NOT_PLANNED, cluster_command, plan_command, recover_command
 from .options import AsJson, Debug, FitCommand, ReportPage, Seed, Threads, registered, with_table_options
 
@@ -35,6 +44,7 @@ def main(
     ] = False,
 ) -> None:
     """Low-rank structure on graphs: recover and cluster large noisy matrices."""
+    spare_address_space()  # the options of some commands import pandas
 
 
 @app.command("demo")

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import shlex
 import signal
 import sys
@@ -86,13 +87,29 @@ def _exit_with_error(error: Exception, command: str) -> NoReturn:
     raise typer.Exit(1) from None
 
 
+def spare_address_space() -> None:
+    """If the address space is limited, make Arrow allocate as the rest of the process does; call it before any import.
+
+    Its own allocator first reserves 1 GiB of the address space if it can, and may leave too little for OpenBLAS and
+    LLVM.
+    """
+    if _address_space() is not None:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+
+def _address_space() -> int | None:
+    """Return the limit of the address space in bytes; None if there is none."""
+    if find_spec("resource") is None:  # Windows
+        return None
+    resource = import_module("resource")
+    limit: int = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
 def _check_address_space() -> None:
     """Refuse a limit under which OpenBLAS, of which numpy and scipy load one each, crashes or waits forever."""
-    if find_spec("resource") is None:  # Windows
-        return
-    resource = import_module("resource")
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE:
+    limit = _address_space()
+    if limit is not None and limit < MIN_ADDRESS_SPACE:
         cause = f"the address space is limited to {limit / 1e9:.2g} GB; compiled libraries crash with so little"
         raise RemedyError(
             cause, f"allow at least {MIN_ADDRESS_SPACE / 1e9:.2g} GB (ulimit -v {MIN_ADDRESS_SPACE // 1024})"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._files import naming
 from .._threads import limit_threads
 from ..io import Table
 from ..options import check_count, is_auto
@@ -72,7 +73,8 @@ def run_fit(
                     python_about=f", where X {'has a picture in each row' if table.picture else 'is the table'}"
                     f"{' as it was prepared' if steps else ''}",
                 )  # fmt: skip
-                outputs["report"].write_text(page, encoding="utf-8")
+                with naming(request.outputs["report"]):
+                    outputs["report"].write_text(page, encoding="utf-8")
     record = {
         "input": str(path),
         "written": {name: str(output) for name, output in request.outputs.items()},

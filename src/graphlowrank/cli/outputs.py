@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import combinations, product
 from pathlib import Path
 
-from .._files import check_writable, replace, sync, target_of, temporary_beside
+from .._files import check_writable, naming, replace, sync, target_of, temporary_beside
 from ..io.zarr import is_zarr
 from .console import uninterrupted
 
@@ -52,7 +52,8 @@ def all_or_none(outputs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
                 sync(place)
             with uninterrupted():
                 for name, place in temporary.items():
-                    replace(place, target_of(outputs[name]))
+                    with naming(outputs[name]):  # a device may be full, a pipe or socket may have no reader
+                        replace(place, target_of(outputs[name]))
 
 
 def check_output(path: Path) -> None:

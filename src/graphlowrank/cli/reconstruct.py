@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.format import open_memmap
 
-from .._files import check_writable, writing
+from .._files import check_writable, naming, writing
 from .._typing import Array
 from ..tomography import Reconstruction, projection_matrix, reconstruct
 from .console import PLOT_EXTRAS, Show, command_line, print_warnings, require_packages
@@ -52,7 +52,8 @@ def run_reconstruct(
                 A, readings, readings_shape=readings.shape, title=source.name, command=command_line(),
                 summary=text.splitlines(), warnings=warnings, choices=choices,
             )  # fmt: skip
-            places["report"].write_text(html, encoding="utf-8")
+            with naming(outputs["report"]):
+                places["report"].write_text(html, encoding="utf-8")
     return record, text
 
 
