@@ -23,10 +23,7 @@ from ..outofcore.two_level import draw_part, with_rare_rows
 from ..records import LossWeights
 
 # Attributes that answers for new rows do not need: a worker gets a model without them.
-LARGE = (
-    "labels_", "confidence_", "embedding_", "low_rank_", "draws_", "sample_graph_", "sparse_", "alternatives_",
-    "_fit_summary",
-)  # fmt: skip
+LARGE = ("labels_", "confidence_", "embedding_", "low_rank_", "draws_", "sample_graph_", "sparse_", "alternatives_")
 
 OF_LARGE = ("fitted_rows_", "_point_labels", "_point_positions")  # attributes that only fits of large data have
 
@@ -94,15 +91,16 @@ class FitsLarge:
         obstacle = self._why_not_out_of_core(source, self._large_options(), weights)
         return *self._method(source.shape, source.array.dtype, current_settings(), obstacle), obstacle
 
-    def extend(self, method: str, source: Source) -> Any:
-        """Return the dask array of a method of the fitted model, in the chunks of the source."""
+    def extend(self, method: str, source: Source, *, at_once: bool = False) -> Any:
+        """Return the dask array of a method of the fitted model, in the chunks of the source; see :func:`extended`."""
         check_is_fitted(self)
         width, n_columns, dtype = self._shape_of_rows(method, float_type(source.array.dtype))
         if source.shape[1] != width:
             raise ValueError(
                 f"{source.name} has {source.shape[1]} features, but {type(self).__name__}.{method} expects {width}."
             )
-        return extended(source, partial(_call, self._without_large(), method), n_columns, dtype)
+        call = partial(_call, self._without_large(), method)
+        return extended(source, call, n_columns, dtype, at_once=at_once)
 
     # --- what estimators define ---
 

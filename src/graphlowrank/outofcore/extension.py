@@ -10,15 +10,21 @@ from .._typing import Array
 from ..preprocessing.rows import fixed_blocks
 from .checks import check_block, float_type
 from .sources import Source
-from .tasks import compute_in_order
+from .tasks import compute_in_order, shared
 
 
-def extended(source: Source, function: Callable[[Array], Array], n_columns: int | None, dtype: Any) -> Any:
-    """Return the dask array of ``function(rows)``, (n_rows, n_columns) or (n_rows,), in the chunks of the source."""
+def extended(
+    source: Source, function: Callable[[Array], Array], n_columns: int | None, dtype: Any, *, at_once: bool = False
+) -> Any:
+    """Return the dask array of ``function(rows)``, (n_rows, n_columns) or (n_rows,), in the chunks of the source.
+
+    ``at_once``: it is computed soon, on the workers of this process's client, which then keep the function.
+    """
     import dask.array as da
+    from dask import delayed
 
     columns = () if n_columns is None else (n_columns,)
-    tasks, _, blocks = block_tasks(source, function)
+    tasks, _, blocks = block_tasks(source, shared(function) if at_once else delayed(function, pure=False))
     parts = [
         da.from_delayed(task, shape=(rows.stop - rows.start, *columns), dtype=dtype)
         for task, rows in zip(tasks, blocks, strict=True)
@@ -37,29 +43,28 @@ def reduced_blocks(
     source: Source, function: Callable[..., Any], arguments: Sequence[Any] | None = None
 ) -> Iterator[Any]:
     """Yield ``function(rows)`` of each block in order, or ``function(rows, argument)``; few are in memory at a time."""
-    tasks, names, _ = block_tasks(source, function, arguments)
+    tasks, names, _ = block_tasks(source, shared(function), arguments)
     yield from compute_in_order(tasks, names)
 
 
 def block_tasks(
-    source: Source, function: Callable[..., Any], arguments: Sequence[Any] | None = None
+    source: Source, function: Any, arguments: Sequence[Any] | None = None
 ) -> tuple[list[Any], list[str], list[slice]]:
-    """Return delayed calls of the function, their names for messages, and their rows.
+    """Return calls of a delayed function, their names for messages, and their rows.
 
-    It sees fixed blocks of rows, so that the answer does not depend on the chunks of the source, and is sent to a
-    worker once.
+    It sees fixed blocks of rows, so that the answer does not depend on the chunks of the source.
     """
     from dask import delayed
 
     blocks = fixed_blocks(source.shape)
     array = source.array.rechunk((tuple(rows.stop - rows.start for rows in blocks), -1))
-    shared, call = delayed(function, pure=False), delayed(call_on_block, pure=False)
+    call = delayed(call_on_block, pure=False)
     dtype, width = float_type(source.array.dtype), source.shape[1]
     tasks, names = [], []
     for number, (block, rows) in enumerate(zip(array.to_delayed().ravel(), blocks, strict=True)):
         name = f"rows {rows.start} to {rows.stop - 1} of {source.name}"
         given = () if arguments is None else (arguments[number],)
-        tasks.append(call(shared, block, name, rows.start, (rows.stop - rows.start, width), dtype, *given))
+        tasks.append(call(function, block, name, rows.start, (rows.stop - rows.start, width), dtype, *given))
         names.append(name)
     return tasks, names, blocks
 

@@ -14,7 +14,7 @@ from .._version import __version__
 
 PARTS = 8  # of the memory of a process, of which a task uses one: data, copies and results of others need the rest
 PATIENCE = 60  # seconds that a worker has to answer
-TASKS_PER_THREAD = 2  # that are under way: the next one is ready when one ends
+TASKS_PER_THREAD = 4  # that are under way, in two batches: the next ones are ready when some end
 
 
 def active_client() -> Any:
@@ -66,8 +66,10 @@ def _on_workers(client: Any, tasks: Sequence[Any], names: Sequence[str]) -> Iter
     at_once = TASKS_PER_THREAD * max(sum(client.nthreads().values()), 1)
     try:
         while True:
-            for task, name in islice(waiting, at_once - len(running)):
-                running.append((client.compute(task), name))
+            if len(running) <= at_once // 2:  # what tasks share is sent with every batch
+                batch = list(islice(waiting, at_once - len(running)))
+                futures = client.compute([task for task, _ in batch])
+                running.extend((future, name) for future, (_, name) in zip(futures, batch, strict=True))
             if not running:
                 return
             future, name = running[0]
@@ -126,6 +128,19 @@ def task_memory(client: Any, memory: int) -> int:
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     shares = [one["memory_limit"] // one["nthreads"] for one in workers if one["memory_limit"]]
     return min([*shares, memory]) // PARTS
+
+
+def shared(value: Any) -> Any:
+    """Return a delayed value that many tasks use: workers keep it, where it would be sent with each batch."""
+    from dask import delayed
+
+    client = active_client()
+    found = delayed(_same, pure=False)(value)
+    return found if client is None else client.persist(found)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _name_of(function: Callable[[Any], Any]) -> str:
