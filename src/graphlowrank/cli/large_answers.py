@@ -120,8 +120,7 @@ class LabelAnswer:
 
         n_clusters = model.n_clusters_
         if self.is_extension(method):
-            memberships = model.extend("transform", source, at_once=True).to_delayed().ravel()
-            call = delayed(label_rows, pure=False)
+            memberships, call = model.block_answers("transform", source), delayed(label_rows, pure=False)
             found = compute_in_order([call(memberships[number]) for number in rest], _names(source, rest))
         else:
             whole = [one.compute(scheduler="synchronous") for one in (model.labels_, model.confidence_)]
@@ -200,8 +199,11 @@ class MatrixAnswer:
         """Rows of the matrix, from their scores."""
         import dask
 
-        scores = model.extend("transform", source, at_once=True) if method == "two_level" else model.low_rank_.scores
-        parts, rows = scores.to_delayed().ravel(), source.array.to_delayed().ravel()
+        if method == "two_level":
+            parts = model.block_answers("transform", source)
+        else:
+            parts = model.low_rank_.scores.to_delayed().ravel()
+        rows = source.array.to_delayed().ravel()
         call = dask.delayed(recovered_rows, pure=False)
         parameters = (model.components_, model.offset_, model.feature_scale_)
         tasks = [call(parts[number], rows[number], *parameters) for number in rest]

@@ -15,10 +15,11 @@ from .._typing import Array, RandomState
 from ..auto import Choice
 from ..options import Options
 from ..outofcore.checks import float_type
-from ..outofcore.extension import extended, reduced_blocks
+from ..outofcore.extension import block_tasks, extended, reduced_blocks
 from ..outofcore.method import Task, choose_method
 from ..outofcore.settings import Settings, current_settings
 from ..outofcore.sources import Source, is_lazy, is_mapped, open_source
+from ..outofcore.tasks import shared
 from ..outofcore.two_level import draw_part, with_rare_rows
 from ..records import LossWeights
 
@@ -91,16 +92,24 @@ class FitsLarge:
         obstacle = self._why_not_out_of_core(source, self._large_options(), weights)
         return *self._method(source.shape, source.array.dtype, current_settings(), obstacle), obstacle
 
-    def extend(self, method: str, source: Source, *, at_once: bool = False) -> Any:
-        """Return the dask array of a method of the fitted model, in the chunks of the source; see :func:`extended`."""
+    def extend(self, method: str, source: Source) -> Any:
+        """Return the dask array of a method of the fitted model, in the chunks of the source."""
+        call, n_columns, dtype = self._call_on_rows(method, source)
+        return extended(source, call, n_columns, dtype)
+
+    def block_answers(self, method: str, source: Source) -> list[Any]:
+        """Return delayed answers of a method for each fixed block of rows, to be computed by this process's client."""
+        return block_tasks(source, shared(self._call_on_rows(method, source)[0]))[0]
+
+    def _call_on_rows(self, method: str, source: Source) -> tuple[Callable[[Array], Array], int | None, Any]:
+        """Return a function of rows, the columns of what it returns (None for a number a row), and their type."""
         check_is_fitted(self)
         width, n_columns, dtype = self._shape_of_rows(method, float_type(source.array.dtype))
         if source.shape[1] != width:
             raise ValueError(
                 f"{source.name} has {source.shape[1]} features, but {type(self).__name__}.{method} expects {width}."
             )
-        call = partial(_call, self._without_large(), method)
-        return extended(source, call, n_columns, dtype, at_once=at_once)
+        return partial(_call, self._without_large(), method), n_columns, dtype
 
     # --- what estimators define ---
 

@@ -13,18 +13,13 @@ from .sources import Source
 from .tasks import compute_in_order, shared
 
 
-def extended(
-    source: Source, function: Callable[[Array], Array], n_columns: int | None, dtype: Any, *, at_once: bool = False
-) -> Any:
-    """Return the dask array of ``function(rows)``, (n_rows, n_columns) or (n_rows,), in the chunks of the source.
-
-    ``at_once``: it is computed soon, on the workers of this process's client, which then keep the function.
-    """
+def extended(source: Source, function: Callable[[Array], Array], n_columns: int | None, dtype: Any) -> Any:
+    """Return the dask array of ``function(rows)``, (n_rows, n_columns) or (n_rows,), in the chunks of the source."""
     import dask.array as da
     from dask import delayed
 
     columns = () if n_columns is None else (n_columns,)
-    tasks, _, blocks = block_tasks(source, shared(function) if at_once else delayed(function, pure=False))
+    tasks, _, blocks = block_tasks(source, delayed(function, pure=False))
     parts = [
         da.from_delayed(task, shape=(rows.stop - rows.start, *columns), dtype=dtype)
         for task, rows in zip(tasks, blocks, strict=True)
