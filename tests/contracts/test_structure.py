@@ -71,7 +71,7 @@ FEATURES = {  # lines that were added to the 22,000, or removed, after the packa
     "regression of the data with graph priors": 413,
     "neighbors of data that do not fit in memory, by tasks on blocks; an index for those of new rows": 1139,
     "command line for data that do not fit in memory, outputs that are continued": 1260,
-    "data that do not fit in memory: dask arrays, files in blocks, workers, lazy factors and labels": 1883,
+    "data that do not fit in memory: dask arrays, files in blocks, workers, lazy factors and labels": 1910,
     "streams: a sample of the rows, drift, partial_fit": 785,
     "shorter docstrings of internal functions, checks and helpers merged since": -172,
 }
