@@ -191,6 +191,28 @@ def measure_same(kind, runs, folder):
     return {"set": kind, "runs": runs + 1, "same": same, "killed": killed}
 
 
+def measure_cost(folder):
+    """Tasks, seconds and bytes of each stage of the search for neighbors in blocks."""
+    import shutil
+
+    from graphlowrank.graphs.search_blocks import search_blocks
+    from graphlowrank.outofcore.sources import open_source
+    from graphlowrank.outofcore.storage import store_rows
+
+    work, search = folder / "cost", {}
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "search").mkdir(parents=True)
+    rows = store_rows(open_source(folder / "million.zarr"), work)
+
+    def report(stage, cost):
+        search[stage] = {"n_tasks": cost.n_tasks, "seconds": cost.seconds, "read": cost.bytes_read,
+                         "written": cost.bytes_written}  # fmt: skip
+
+    search_blocks(rows, 10, folder=work / "search", random_state=0, report=report)
+    shutil.rmtree(work)
+    return {"set": "cost", "search": search}
+
+
 def save(found):
     old = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     keys = ("set", "how", "workers", "memory", "seed")
@@ -202,7 +224,7 @@ def save(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("job", choices=["data", "run", "table"])
-    parser.add_argument("name", nargs="?", choices=[*SETS, "mnist", "chunks", "killed"])
+    parser.add_argument("name", nargs="?", choices=[*SETS, "mnist", "chunks", "killed", "cost"])
     parser.add_argument("--how", default="auto", choices=["in_memory", "auto", "whole", "out_of_core", "two_level"])
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--memory", default="10GB")
@@ -220,6 +242,8 @@ def main():
         write_table(RESULTS, HERE / "SCALE.md")
     elif given.name == "mnist":
         save(measure_mnist(given.how, given.memory, given.seed))
+    elif given.name == "cost":
+        save(measure_cost(given.folder))
     elif given.name in ("chunks", "killed"):
         save(measure_same(given.name, given.runs, given.folder))
     else:

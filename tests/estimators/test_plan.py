@@ -155,6 +155,12 @@ def test_more_samples_take_longer_and_more_memory(clockwork):
     assert plans[2].kept == (100_000, 50)
 
 
+def test_a_plan_of_recovery_says_that_a_rank_is_given(clockwork):
+    assert "Without a rank models are compared" in plan(500, 30, task="recover").advice[-1]
+    assert not any("rank" in one for one in plan(500, 30, task="recover", solver="frpcag").advice)
+    assert not any("rank" in one for one in plan(500, 30).advice)
+
+
 def test_advice_says_when_compression_is_not_worthwhile(clockwork):
     assert "not worthwhile" in plan(500, 30).advice[0]
     assert "Without compression" in plan(100_000, 2000).advice[0]
