@@ -2,7 +2,7 @@
 
     python benchmarks/studies/scale.py data ten_million --folder SCRATCH     # 2 GB of zarr
     python benchmarks/studies/scale.py run ten_million --how out_of_core --workers 2 --folder SCRATCH
-    python benchmarks/studies/scale.py table                                 # benchmarks/SCALE.md
+    python benchmarks/studies/scale.py table                                 # benchmarks/SCALE.md, docs/scaling.md
 
 Each run is a process of its own. Memory is anonymous memory, sampled every 50 ms: pages of mapped files are not
 counted, which the system drops when it needs memory.
@@ -237,9 +237,11 @@ def main():
     if given.job == "data":
         write_data(given.name, given.folder)
     elif given.job == "table":
+        from scale_model import write_model
         from scale_table import write_table
 
         write_table(RESULTS, HERE / "SCALE.md")
+        write_model(RESULTS, HERE.parent / "docs" / "scaling.md")
     elif given.name == "mnist":
         save(measure_mnist(given.how, given.memory, given.seed))
     elif given.name == "cost":
