@@ -91,7 +91,6 @@ def cluster_of(workers, limit):
 
 def measure(name, how, workers, memory, limit, folder, seed):
     """One fit, and the labels of all samples."""
-    import zarr
     from sklearn.metrics import adjusted_rand_score
 
     import graphlowrank as gl
@@ -101,7 +100,7 @@ def measure(name, how, workers, memory, limit, folder, seed):
     if stored.exists():
         X = stored
     if how == "in_memory":
-        X = zarr.open(str(stored), mode="r")[:] if stored.exists() else X.compute()
+        X = lazy(name)[0].compute(scheduler="threads")
     pids, client = {"this process": os.getpid()}, None
     if workers:
         _, client = cluster_of(workers, limit)
