@@ -171,7 +171,7 @@ def measure_same(kind, runs, folder):
         rows = tuple(np.diff([0, *cuts, len(X)]).tolist()) if cuts else 4096
         timer = None
         if kind == "killed" and number > 1:
-            wait = given.uniform(0.2, 8.0)
+            wait = given.uniform(0.1, 1.5)
             pids = list(client.run(os.getpid).values())
             timer = threading.Timer(wait, os.kill, (given.choice(pids), 9))
             timer.start()

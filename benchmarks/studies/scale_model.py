@@ -9,7 +9,7 @@ ROWS = (10**7, 10**8, 10**9)
 WORKERS = (1, 2, 8, 64)
 BANDWIDTH = 0.5e9  # bytes per second that a worker reads and writes of the shared folder
 LATENCY = 1e-3  # seconds of the scheduler for a task
-GRAPH_BYTES = 760  # per sample, of the calling process: predicted for 10 neighbors, 20 clusters, float32
+GRAPH_BYTES = 1450  # per sample, of the calling process: measured for 10 neighbors, 20 clusters, float32
 BLOCK_ROWS = 2**17  # of 20 float32 numbers
 SEARCH_STAGES = ("rows on disk", "sample graph")
 
@@ -33,7 +33,7 @@ def write_model(results, target):
         "labels": two["labels"],
     }
     own = two["fit"] - passes["draw"] - passes["rare groups"]
-    core = {name: cores * seconds / 10**8 for name, seconds in passes.items()}
+    core = {name: two.get("threads", cores) * seconds / 10**8 for name, seconds in passes.items()}
 
     def out_of_core(rows, workers):
         return (rows * search["core"] / workers + rows * search["bytes"] / workers / BANDWIDTH

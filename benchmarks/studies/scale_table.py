@@ -51,7 +51,7 @@ def fit_row(one):
     return [
         SIZES[one["set"]],
         NAMES[one["how"]],
-        f"{one['workers']} workers" if one["workers"] else "2 threads",
+        f"{one['workers']} workers" if one["workers"] else f"{one.get('threads', 2)} threads",
         "" if one["how"] == "in_memory" else limit,
         f"{one['fit']:.0f} s",
         f"{one['labels']:.1f} s",
@@ -87,7 +87,7 @@ SAME = {
 }
 HEAD = """# Data that do not fit in memory
 
-2 cores, 24 GB. Written by `benchmarks/studies/scale.py table` from `results/scale.json`; docs/large-data.md describes
+2 cores and 24 GB; with 16 threads, 16 cores and 128 GB. Written by `benchmarks/studies/scale.py table` from `results/scale.json`; docs/large-data.md describes
 the methods. Data: 20 clusters along 10 latent directions, float32, from zarr (100,000,000: generated when read);
 default `CompressiveClustering(20, random_state=0)`. Memory is anonymous memory, without the pages of mapped files.
 """
