@@ -4,6 +4,7 @@ seconds = core-seconds / workers + bytes / (workers x bandwidth) + tasks x laten
 """
 
 import json
+import math
 
 ROWS = (10**7, 10**8, 10**9)
 WORKERS = (1, 2, 8, 64)
@@ -17,12 +18,13 @@ SEARCH_STAGES = ("rows on disk", "sample graph")
 def write_model(results, target):
     found = json.loads(results.read_text())
     cost = next(one["search"] for one in found if one["set"] == "cost")
+    searched = {one["set"]: cores_of(one) for one in found if one.get("workers") == 2 and "stages" in one}
+    growth = math.log10(searched["ten_million"] / searched["million"])  # exponent of the work for a row
     fit = next(one for one in found if one["set"] == "million" and one["how"] == "out_of_core" and not one["workers"])
     two = next(one for one in found if one["set"] == "hundred_million")
     n, cores = 10**6, 2
-    # Seconds of a task are those of a call whose loops use both cores.
     search = {
-        "core": cores * sum(one["seconds"] for one in cost.values()) / n,
+        "core": searched["million"],
         "bytes": sum(one["read"] + one["written"] for one in cost.values()) / n + 2 * 50 * 4,
         "tasks": sum(one["n_tasks"] for one in cost.values()) / n,
     }
@@ -36,7 +38,8 @@ def write_model(results, target):
     core = {name: two.get("threads", cores) * seconds / 10**8 for name, seconds in passes.items()}
 
     def out_of_core(rows, workers):
-        return (rows * search["core"] / workers + rows * search["bytes"] / workers / BANDWIDTH
+        core_seconds = rows * search["core"] * (rows / n) ** growth
+        return (core_seconds / workers + rows * search["bytes"] / workers / BANDWIDTH
                 + rows * search["tasks"] * LATENCY + rows * serial)  # fmt: skip
 
     def two_level(rows, workers):
@@ -58,11 +61,19 @@ def write_model(results, target):
         table.append(line(f"{exact} x 20, two-level", lambda w, rows=rows: two_level(rows, w), "under 2 GB"))
     target.write_text(
         TEXT.format(
-            core=1e6 * search["core"], bytes=search["bytes"], serial=1e6 * serial, own=own,
+            core=1e6 * search["core"], grown=10**growth, growth=growth, bytes=search["bytes"],
+            serial=1e6 * serial, own=own,
             draw=1e6 * core["draw"], rare=1e6 * core["rare groups"], labels=1e6 * core["labels"],
-            bandwidth=BANDWIDTH / 1e9, latency=1e3 * LATENCY, graph=GRAPH_BYTES, table="\n".join(table),
+            bandwidth=BANDWIDTH / 1e9,
+            latency=1e3 * LATENCY, graph=GRAPH_BYTES, table="\n".join(table),
         )
     )  # fmt: skip
+
+
+def cores_of(one):
+    """Core-seconds of the search for a row."""
+    n = {"million": 10**6, "ten_million": 10**7}[one["set"]]
+    return one["workers"] * one["stages"]["sample graph"] / n
 
 
 def minutes(seconds):
@@ -82,7 +93,7 @@ Measured, per row:
 
 | | |
 |---|---:|
-| search for neighbors, 50 features: core time | {core:.1f} us |
+| search for neighbors among 10^6 rows, 50 features: core time | {core:.1f} us |
 | the same: bytes read and written, the copy of the rows included | {bytes:.0f} |
 | graph stages, in the calling process on 2 threads (out of core) | {serial:.1f} us |
 | two-level, 20 features: draw, with generating the rows | {draw:.2f} us |
@@ -92,10 +103,12 @@ Measured, per row:
 
 Assumed: a worker has one core like ours, and reads and writes {bandwidth:.1f} GB/s of the shared folder; the
 scheduler takes {latency:.0f} ms for a task; the calling process has 2 cores, and {graph} bytes for each row out of
-core. The cells grow with the rows, so that the work for a row does not.
+core. The work of the search for a row grew {grown:.1f} times from 10^6 to 10^7 rows: noise fills all 50 features of
+these data, so that their neighbors are spread over more and more cells. It is assumed to go on like that, with the
+exponent {growth:.2f}; rows near surfaces of few dimensions need less.
 
 {table}
 
-Out of core, the graph stages are not distributed: with many workers they are most of the time, and their memory
-decides. Two-level, nothing but the fit of 200,000 rows is serial.
+Out of core, the graph stages are not distributed, and their memory decides. Two-level, nothing but the
+fit of 200,000 rows is serial.
 """

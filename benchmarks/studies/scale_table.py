@@ -87,9 +87,11 @@ SAME = {
 }
 HEAD = """# Data that do not fit in memory
 
-2 cores and 24 GB; with 16 threads, 16 cores and 128 GB. Written by `benchmarks/studies/scale.py table` from `results/scale.json`; docs/large-data.md describes
-the methods. Data: 20 clusters along 10 latent directions, float32, from zarr (100,000,000: generated when read);
-default `CompressiveClustering(20, random_state=0)`. Memory is anonymous memory, without the pages of mapped files.
+2 cores and 24 GB; with 16 threads, 16 cores and 128 GB. Written by `benchmarks/studies/scale.py table` from
+`results/scale.json`; docs/large-data.md describes the methods. Data: 20 clusters along 10 latent directions, float32,
+from zarr (100,000,000: generated when read); default `CompressiveClustering(20, random_state=0)`. Memory is anonymous
+memory, without the pages of mapped files; with 16 threads, most of it are chunks that are generated. Without workers,
+1,000,000 rows are searched in memory.
 """
 MNIST = """MNIST, 70,000 x 784, in 14 chunks of 5000 images, `CompressiveClustering(10)`. Out of core with 700 MB for
 the whole process, of which Python and its libraries take 380 MB: room for about 10,000 images at a time, and the graph.
