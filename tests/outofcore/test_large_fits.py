@@ -236,7 +236,7 @@ def test_the_method_is_the_first_that_fits():
             return method.choose_method(model._task, (n, p), 4, options, settings, None)
 
     assert chosen(10**5, 50, "8GB")[0].value == "whole"
-    assert chosen(10**6, 1000, "4GB")[0].value == "out_of_core"
+    assert chosen(10**6, 1000, "6GB")[0].value == "out_of_core"
     choice, size = chosen(10**8, 20, "4GB")
     assert choice.value == "two_level"
     assert size == method.MAX_FITTED
